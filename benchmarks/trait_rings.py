@@ -120,7 +120,7 @@ def main() -> None:
     for traits in (1, 4, 8):
         market = Market.simulated(0, users=400, candidates=120, traits=traits)
         rows += [{"traits": traits, "accounts": shape, **largest(market, shape, targets=40)} for shape in SHAPES]
-    rows.append({"traits": None, "accounts": "at most", **LIMITS, "most_disliked": None})
+    rows.append({"traits": None, "accounts": "at most", **LIMITS, "most_disliked": LIMITS["known"]})
     tell(options.out, Table("rings", "What likes of a ring move, log-odds of the mean viewer", rows))
 
 

@@ -60,6 +60,7 @@ def test_what_makes_no_sense_is_refused_in_one_line() -> None:
         (["--population", "okcupid"], "--people"),
         (["--policy", "graedy"], "greedy"),
         (["--label-noise", "2"], "label_noise"),
+        (["--side", "4", "--rounds", "1", "--group", "wommen"], "woman"),
     ):
         done = kaczmatch("market", *options)
         assert done.exit_code != 0

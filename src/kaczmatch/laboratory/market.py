@@ -17,7 +17,7 @@ from kaczmatch.runner.contract import Runner
 from kaczmatch.runner.local import LocalRunner
 from kaczmatch.simulation.market.arms import DEFAULT, GREEDY, PAPER, MarketPolicy, market_policies
 from kaczmatch.simulation.market.engine import Pace
-from kaczmatch.simulation.market.outcome import SOON, MarketOutcome, outcome
+from kaczmatch.simulation.market.outcome import SOON, MarketOutcome
 from kaczmatch.simulation.market.populations import ABOUT, Census, town
 
 ASKED_OF = "archetypes"  # where the default has to show this:
@@ -77,10 +77,11 @@ def compare_policies(
     tick: Callable[[str], None],
     outcomes: dict[str, list[MarketOutcome]] | None = None,
     runner: Runner = LocalRunner(1),  # noqa: B008
+    group: str = "",
 ) -> MarketComparison:
     """Every policy in the same towns; a policy in one town is a part.
 
-    `tick` is told what is finished; `outcomes` is filled, so that an interrupted run has them.
+    `tick` is told what is finished; `outcomes` is filled, so that an interrupted run has them. `group` names a tag or a kind.
     """
     outcomes = {} if outcomes is None else outcomes
     outcomes |= {arm.name: [] for arm in policies}
@@ -92,17 +93,18 @@ def compare_policies(
         tick(f"{name}, seed {seed}")
 
     parts = [(seed, arm) for seed in numbers for arm in policies]
-    runner.fold(partial(_played, population, census, pace), parts, keep, None)
+    runner.fold(partial(_played, population, census, pace, group), parts, keep, None)
     return MarketComparison(population, census, pace, outcomes)
 
 
 _town = lru_cache(1)(town)  # the parts of one town follow each other
 
 
-def _played(population: str, census: Census, pace: Pace, part: tuple[int, MarketPolicy]) -> tuple[str, int, MarketOutcome]:
+def _played(
+    population: str, census: Census, pace: Pace, group: str, part: tuple[int, MarketPolicy]
+) -> tuple[str, int, MarketOutcome]:
     seed, arm = part
-    here = _town(population, seed, census)
-    return arm.name, seed, outcome(arm.play(here, pace), here)
+    return arm.name, seed, arm.outcome(_town(population, seed, census), pace, group)
 
 
 def market_part(found: MarketComparison) -> ReportPart:
@@ -111,7 +113,7 @@ def market_part(found: MarketComparison) -> ReportPart:
         f"Mean over {found.seeds} seeds. matches: effective mutual matches per 100 cards shown, to both sides together; error: standard error over seeds. of_possible: share of all matches that an oracle, who knows what everybody would say, could make. "
         "gini: of how often each person was shown. "
         f"soon: share of people with one within {SOON} cards. first: cards seen until it, all where there was none. waiting: share of likes whose receiver was not shown "
-        "who gave them."
+        "who gave them. ranking: AUC, at the end, of those whom people were not shown. group_shown, group_matches: of somebody of the group, in units of somebody else's."
     )
     tables = [Table(f"market-{found.population}", f"Policies in a market: {found.population}", rows, note)]
     if found.population == ASKED_OF and {DEFAULT, PAPER, GREEDY} <= set(found.outcomes):
@@ -177,6 +179,9 @@ def _row(found: MarketComparison, name: str) -> dict[str, Any]:
         "first": found.mean(name, "cards_to_match"),
         "waiting": found.mean(name, "waiting"),
         "like_rate": found.mean(name, "like_rate"),
+        "ranking": found.mean(name, "ranking"),
+        "group_shown": found.mean(name, "group_shown"),
+        "group_matches": found.mean(name, "group_matches"),
     }
 
 

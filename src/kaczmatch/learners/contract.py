@@ -1,8 +1,7 @@
 """The contract of every learner: state in, state out, one object for all users.
 
-A state holds cells: float64 numbers whose meaning only the learner knows. Kernels (`kernels.py`) are the compiled functions that
-change cells. They work on working cells, which may be longer than the cells that are stored: `expand` makes working cells from
-cells, `compact` makes cells from working cells.
+A state holds cells: float64 numbers whose meaning only the learner knows. Kernels (`kernels.py`) change them. They work on
+working cells, which may be longer: `expand` makes working cells from cells, `compact` makes cells from working cells.
 """
 
 from __future__ import annotations
@@ -12,6 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
+from functools import lru_cache
 from typing import ClassVar, final
 
 import numpy as np
@@ -114,8 +114,7 @@ class Learner(NotebookDisplay, ABC):
             features = self._by_name(state, candidate)
         else:
             features = as_vector(candidate, "features")
-        y = sign(label)
-        cells, d = self._checked_state(state).cells, state.dimensions
+        y, cells, d = sign(label), self._checked_state(state).cells, state.dimensions
         if features.shape[0] != d:
             raise InvalidInput("features", f"has {features.shape[0]} values, the state has {d} tags")
         work = self.expand(cells, d)
@@ -123,7 +122,7 @@ class Learner(NotebookDisplay, ABC):
         if answer == BAD_FEATURES:
             raise InvalidInput("features", problem_with(features))
         if answer == TASTE_CHANGED:
-            self.kernels.forget(work, self._start_working_cells(state), 0.0)
+            self.kernels.forget(work, start_working_cells(self, state.prior, state.dimensions), 0.0)
         return self.state(self.compact(work, d), d, state.prior)
 
     def _by_name(self, state: State, named: Mapping[str, float]) -> Vector:
@@ -179,12 +178,8 @@ class Learner(NotebookDisplay, ABC):
     def _forget(self, state: State, keep: float) -> State:
         d = state.dimensions
         work = self.expand(self._checked_state(state).cells, d)
-        self.kernels.forget(work, self._start_working_cells(state), keep)
+        self.kernels.forget(work, start_working_cells(self, state.prior, d), keep)
         return self.state(self.compact(work, d), d, state.prior)
-
-    def _start_working_cells(self, state: State) -> Vector:
-        """The working cells that the user of `state` started from."""
-        return self.expand(self.initial_cells(state.prior.grown(state.dimensions)), state.dimensions)
 
     def _checked_state(self, state: State) -> State:
         """`state`, if it belongs to this rule."""
@@ -200,6 +195,12 @@ class Learner(NotebookDisplay, ABC):
     def state(self, cells: Vector, dimensions: int, prior: Prior) -> State:
         """These cells as a state of this rule. They become read-only."""
         return State(self.slug, self.state_version, dimensions, read_only(cells), prior, self)
+
+
+@lru_cache(64)  # a whole population starts alike
+def start_working_cells(learner: Learner, prior: Prior, dimensions: int) -> Vector:
+    """Of a user who has not swiped yet, over so many tags."""
+    return read_only(learner.expand(learner.initial_cells(prior.grown(dimensions)), dimensions))
 
 
 class FixedSizeLearner(Learner):

@@ -15,7 +15,7 @@ from kaczmatch.evaluation.measures.bootstrap_scores import BootstrapScores
 from kaczmatch.evaluation.measures.holdout_ranking import APPEAL, OWN_RATE, RANDOM, HoldoutRanking, holdout_ranking, usable_times
 from kaczmatch.evaluation.measures.recommendation import recommend
 from kaczmatch.evaluation.measures.shuffled_labels import shuffled_check
-from kaczmatch.evaluation.protocol.contenders import Contender, contenders, published_start
+from kaczmatch.evaluation.protocol.contenders import TRAITS, Contender, contenders, published_start
 from kaczmatch.evaluation.protocol.trial import Protocol, Trial
 from kaczmatch.evaluation.reporting.ranking import ranking_tables
 from worlds.logs import small_table
@@ -154,6 +154,20 @@ def test_a_leak_is_noticed_and_chance_is_not_taken_for_one() -> None:
     assert not check.sound
     assert check.farthest.name == "peeks"
     assert Resamples(auc[0], rng).mean(0).low < 0.5
+
+
+def test_what_hearing_of_others_costs_where_nobody_has_decided_has_an_interval() -> None:
+    rng = np.random.default_rng(0)
+    names = ["probit-diag + population", TRAITS, APPEAL]
+    unknown = 0.6 + 0.1 * rng.normal(size=(2, 60, 1)) + 0.01 * rng.normal(size=(2, 60, 3)) + np.array([0.0, -0.02, 0.0])
+    unknown[1, :10] = np.nan  # who cannot be tested there
+    ranking = HoldoutRanking(names, (0, 5), np.arange(60), unknown, unknown, unknown)
+    tables = {table.name: table for table in ranking_tables(BootstrapScores.of(ranking, rng))}
+    rows = tables["unknown-leads"].rows
+    assert [(row["swipes"], row["users"]) for row in rows] == [(0, 60), (5, 50)]
+    for row, each in zip(rows, unknown, strict=True):
+        assert row["lead"] == pytest.approx(np.nanmean(each[:, 1] - each[:, 0]))
+        assert row["low"] < row["lead"] < row["high"] < 0.0
 
 
 @pytest.mark.parametrize("knowledge", ["strict", "mature"])

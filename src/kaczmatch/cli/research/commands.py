@@ -235,6 +235,7 @@ def market(
     traits: Annotated[
         int | None, typer.Option(min=0, max=64, help="Refit with so many traits; --refit alone selects how many.")
     ] = None,
+    group: Annotated[str, typer.Option(help="A tag or kind: how often these people are shown and matched, beside others.")] = "",
     workers: Processes = 1,
     ray: Ray = None,
     out: Out = None,
@@ -246,8 +247,8 @@ def market(
     census = {"side": side, "like_rate": like_rate, "label_noise": label_noise, "people": people}
     refits = (() if not refit else (0, 1, 4, 8)) if traits is None else (traits,)
     pace = {"rounds": rounds, "deck": deck}
-    where = {"ray": ray, "workers": workers}
-    run(population.value, policy or [], census, pace, seeds, refits=refits, out=out, as_json=json, **where)  # type: ignore[arg-type]
+    more = {"refits": refits, "group": group, "ray": ray, "workers": workers}
+    run(population.value, policy or [], census, pace, seeds, out=out, as_json=json, **more)  # type: ignore[arg-type]
 
 
 def replay(

@@ -31,6 +31,7 @@ def run(
     seeds: int,
     *,
     refits: tuple[int, ...],
+    group: str,
     out: Path | None,
     as_json: bool,
     ray: str | None = None,
@@ -38,7 +39,7 @@ def run(
 ) -> None:
     with plain_errors():
         asked = population, Census(**census), Pace(**pace), seeds, policies_named(policies, refits)
-        found, interrupted = _compare_with_progress(*asked, runner_of(ray, workers, processes=True))
+        found, interrupted = _compare_with_progress(*asked, group, runner_of(ray, workers, processes=True))
         part = market_part(found)
         if out is not None:
             part.write(out)
@@ -53,7 +54,7 @@ def run(
 
 
 def _compare_with_progress(
-    population: str, census: Census, pace: Pace, seeds: int, arms: Sequence[MarketPolicy], runner: Runner
+    population: str, census: Census, pace: Pace, seeds: int, arms: Sequence[MarketPolicy], group: str, runner: Runner
 ) -> tuple[MarketComparison, str]:
     """What came of it; and, after Ctrl-C, what of it was kept."""
     columns = (TextColumn("{task.description:40}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
@@ -65,7 +66,7 @@ def _compare_with_progress(
             def tick(what: str) -> None:
                 progress.update(task, description=what, completed=next(finished))
 
-            return compare_policies(population, census, pace, seeds, arms, tick, outcomes, runner), ""
+            return compare_policies(population, census, pace, seeds, arms, tick, outcomes, runner, group), ""
     except KeyboardInterrupt:
         if not any(outcomes.values()):
             console.print("Interrupted: no policy was finished, so nothing is kept.")

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from scipy.special import ndtri
 
 from kaczmatch.charts.evaluation import difference_chart
 from kaczmatch.charts.lines import line_chart
 from kaczmatch.core.vectors import Matrix
 from kaczmatch.evaluation.measures.bootstrap_scores import BootstrapScores
 from kaczmatch.evaluation.measures.holdout_ranking import ALL_ONES, APPEAL, OWN_RATE, RANDOM, TOP, HoldoutRanking
+from kaczmatch.evaluation.protocol.contenders import TRAITS
 from kaczmatch.evaluation.reporting.words import listed, verdict
 from kaczmatch.report.results import Figure, ReportPart, Table
 
 DRAWN = 9  # lines that a figure can hold
+WITHOUT = "probit-diag + population"  # what traits are compared with where nobody has said anything
 
 
 def ranking_part(scores: BootstrapScores) -> ReportPart:
@@ -70,7 +74,25 @@ def _unknown_tables(ranking: HoldoutRanking) -> list[Table]:
         f"{count:,} after {t}" for t, count in zip(ranking.times, counts, strict=True)
     )
     title = "AUC among candidates about whom nobody else had decided yet"
-    return [_pivot(ranking, ranking.unknown_auc, "auc-unknown", title, f"{note}.")]
+    return [_pivot(ranking, ranking.unknown_auc, "auc-unknown", title, f"{note}."), *_unknown_leads(ranking)]
+
+
+def _unknown_leads(ranking: HoldoutRanking) -> list[Table]:
+    """What it costs or gains there to hear of others: every learner that does, minus the one that does not."""
+    pairs = [(name, name.removesuffix(" + appeal")) for name in ranking.names if name.endswith(" + appeal")]
+    pairs = [each for each in [*pairs, (TRAITS, WITHOUT)] if set(each) <= set(ranking.names)]
+    reach, rows = float(ndtri(1.0 - 0.025 / len(ranking.times))), []
+    for name, other in pairs:
+        for t, values in zip(ranking.times, ranking.unknown_auc, strict=True):
+            lead = np.diff(values[:, [ranking.names.index(other), ranking.names.index(name)]], axis=1)
+            lead = lead[np.isfinite(lead)]
+            error = reach * float(lead.std(ddof=1)) / math.sqrt(len(lead)) if len(lead) > 1 else math.nan
+            mean = float(lead.mean())
+            row = {"learner": name, "without": other, "swipes": t, "users": len(lead), "lead": mean}
+            rows.append(row | {"low": mean - error, "high": mean + error})
+    note = "Differences in AUC, user by user, with 95 % intervals that hold for all numbers of swipes at once (Bonferroni)."
+    title = "Candidates about whom nobody else had decided yet: hearing of others, minus not hearing"
+    return [Table("unknown-leads", title, rows, note, in_report=False)] if rows else []
 
 
 def _pivot(ranking: HoldoutRanking, values: Matrix, name: str, title: str, note: str) -> Table:

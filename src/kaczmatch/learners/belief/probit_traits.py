@@ -109,8 +109,8 @@ class ProbitTraits(BeliefLearner, FixedSizeLearner):
         return np.concatenate([m, self._lower(p), shape, updated_behaviour(behaviour, y, mass)])
 
     def width(self, dimensions: int) -> int:
-        n, alone = self.belief_size(dimensions), self._alone(dimensions)
-        return n + alone + (n - alone) * (n - alone + 1) // 2 + SHAPE_CELLS + BEHAVIOUR_CELLS
+        alone, rest = (0, dimensions + 1 + self.traits) if self.full else (dimensions, 1 + self.traits)
+        return 2 * alone + rest + rest * (rest + 1) // 2 + SHAPE_CELLS + BEHAVIOUR_CELLS
 
     def weights(self, cells: Vector, dimensions: int) -> Vector:
         return cells[:dimensions]

@@ -6,9 +6,11 @@ traits, every candidate's traits are normal given the users' tastes, and a decis
     user:       C⁻¹ = P₀⁻¹ + Σ (φφᵀ + ½ S),    C⁻¹ M = P₀⁻¹ m₀ + Σ φ l
     candidate:  Λ_k = M_k² + C_kk,    H_k = (l − w·x̃ − c) M_k − C_k,(w,c)·(x̃, 1) − Σ_{j≠k} (M_k M_j + C_kj) z̄_j
 
-and z̄ = (ζ + ΣH)/(1 + ΣΛ). Then m₀ is the mean of the M, P₀ the mean of the C plus the covariance of the M, and W the ridge
-regression of z̄ on tags. The last round writes the sites, so that fitted traits too are an expectation and a sum over raters.
-Tags are centred at their mean, so that weights of tags and threshold are nearly independent.
+and z̄ = (ζ + ΣH)/(1 + ΣΛ). Then m₀ is the mean of the M, P₀ the mean of the C plus that of (M − m₀)(M − m₀)ᵀ, and W the
+regression of z̄ on tags, with the most likely ridge (MacKay 1992). What everybody thinks of a tag could be said by W and by m₀.
+With few people W says it: fifty neutral ones, who weigh no tag, are counted into m₀. The last round writes the sites, so that
+fitted traits too are an expectation and a sum over raters. Tags are centred at their mean, so that weights of tags and threshold
+are nearly independent.
 
 Up to four traits are fitted so. Of more, only the first is. The others are directions of tags in which tastes go together:
 factors of the correlations that `fit_prior` finds, D + UUᵀ. Tags alone tell them, and raters next to nothing.
@@ -21,9 +23,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from operator import iadd
-from typing import Final, TypeVar, final
+from typing import Final, NamedTuple, TypeVar, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,7 +53,7 @@ _WIDER: Final = (1.0, 1.5, 2.2, 3.3, 5.0, 7.5, 11.0)  # P₀, at the end
 MOST_TOLD: Final = 4  # traits that swipes tell
 _SHARP: Final = 32.0  # standard deviations of what swipes could tell of a direction of tags, in one of tastes along it
 _HISTORY: Final = 10.0  # swipes at which a user counts half
-_RIDGE: Final = 10.0  # of W
+_NEUTRAL: Final = 50.0  # people without a liking for any tag beyond W, who are counted in
 # Parts follow from the log alone, and so results do not depend on the number of workers.
 _USERS: Final = 128
 _CANDIDATES: Final = 4_096
@@ -60,14 +62,11 @@ Advance = Callable[[], None]
 R = TypeVar("R")
 
 
-@final
-@dataclass(frozen=True, slots=True, eq=False)
-class TraitFit:
+class TraitFit(NamedTuple):
     """What was fitted."""
 
     prior: Prior
     sites: SiteLog  # of the fitted users, by their numbers, at the time of each swipe
-    users: int
 
 
 def fit_traits(
@@ -87,12 +86,10 @@ def fit_traits(
         fit.update_population()
         advance()
     sites = fit.site_log()
-    return TraitFit(_most_likely(fit, sites), sites, fit.users)
+    return TraitFit(_most_likely(fit, sites), sites)
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class _Width:
+class _Width(NamedTuple):
     """How much wider P₀ is made."""
 
     tags: float = _WIDER[0]
@@ -112,9 +109,8 @@ def _most_likely(fit: _Fit, sites: SiteLog) -> Prior:
         p = progressive_predictions(fit.learner, seen, prior=fit.prior(width, together))
         return float(-np.log(np.clip(np.where(log.label > 0.0, p, 1.0 - p), 1e-9, 1.0)).sum())
 
-    best = min((replace(best, tags=each) for each in _WIDER), key=loss)
-    best = min((replace(best, rest=each) for each in _WIDER), key=loss)
-    return fit.prior(best, together)
+    best = min((_Width(each, best.rest) for each in _WIDER), key=loss)
+    return fit.prior(min((_Width(best.tags, each) for each in _WIDER), key=loss), together)
 
 
 @final
@@ -146,13 +142,13 @@ class _Fit:
         self.centre = float(tags[self.seen].mean())
         self.x = np.hstack([tags - self.centre, np.ones((len(tags), 1))])
         self.z, self.doubt = self._first_traits(k), np.full((len(self.x), k), 0.1)
-        d = self.x.shape[1] - 1
+        d = log.dimensions
         self.n = d + 1 + k
         self.m0 = np.zeros(self.n)
         self.m0[d] = ndtri(np.clip(np.mean(self.label > 0), 0.02, 0.98))
         self.m0[d + 1] = 0.5
         self.p0 = np.diag(np.r_[np.full(d, 0.5), 0.5, np.full(k, 0.25)])
-        self.trait_map = np.zeros((d + 1, k))
+        self.trait_map, self.ridge = np.zeros((d + 1, k)), np.full(k, 10.0)
         self.means = np.tile(self.m0, (self.users, 1))
         self.covariances = np.zeros((self.users, self.n, self.n))
 
@@ -235,23 +231,27 @@ class _Fit:
         self.z, self.doubt = (np.concatenate(one) for one in zip(*parts, strict=True))
 
     def update_population(self) -> None:
-        share = self.counts / self.counts.sum()
+        share, d = self.counts / self.counts.sum(), self.log.dimensions
         self.m0 = share @ self.means
+        self.m0[:d] *= self.counts.sum() / (self.counts.sum() + _NEUTRAL)
         apart = self.means - self.m0
         p0 = np.einsum("u,uij->ij", share, self.covariances) + (apart * share[:, None]).T @ apart
         self.p0 = self._structured(p0)
-        x = self.x[self.seen]
-        self.trait_map = np.linalg.solve(x.T @ x + _RIDGE * np.eye(x.shape[1]), x.T @ self.z[self.seen])
+        x, doubt = self.x[self.seen], self.doubt[self.seen]
+        said = self.z[self.seen] - doubt * (x @ self.trait_map)  # by raters alone, times 1 − S
+        for k in range(self.told):
+            spread = np.linalg.inv((x * (1.0 - doubt[:, k, None])).T @ x + self.ridge[k] * np.eye(d + 1))
+            self.trait_map[:, k] = spread @ (x.T @ said[:, k])
+            self.ridge[k] = (d + 1) / (np.sum(self.trait_map[:, k] ** 2) + np.trace(spread))
 
     def _structured(self, p0: Matrix) -> Matrix:
         """As the learner keeps it: without covariances of tags unless it is `full`."""
-        symmetric = (p0 + p0.T) / 2.0
-        if not self.learner.full:
-            d = self.x.shape[1] - 1
-            kept = np.diag(np.diag(symmetric))
-            kept[d:, d:] = symmetric[d:, d:]
-            symmetric = kept
-        return symmetric
+        symmetric, d = (p0 + p0.T) / 2.0, self.log.dimensions
+        if self.learner.full:
+            return symmetric
+        kept = np.diag(np.diag(symmetric))
+        kept[d:, d:] = symmetric[d:, d:]
+        return kept
 
     def prior(self, width: _Width, together: TasteDirections) -> Prior:
         """(w, c', v) as fitted, wider, then directions of tags, and c = c' − centre Σ w."""

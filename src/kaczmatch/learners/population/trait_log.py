@@ -14,6 +14,7 @@ from kaczmatch.core.errors import InvalidInput
 from kaczmatch.core.swipes import SwipeLog
 from kaczmatch.core.vectors import Integers, Matrix, Vector
 from kaczmatch.learners.belief.trait_kernels import forget, swipe
+from kaczmatch.learners.contract import start_working_cells
 from kaczmatch.learners.kernels import TASTE_CHANGED, decay_factor
 from kaczmatch.learners.population.traits import Sites, Sums, TraitModel, age_factor, read_traits, write_site
 
@@ -94,7 +95,7 @@ def follow_traits(model: TraitModel, log: SwipeLog, user: Integers, start: SiteL
     own = np.zeros((len(pairs), 2 * learner.traits), np.int64)
     np.add.at(totals, start.candidate, start.sites)
     np.add.at(own, pair[len(user) :], start.sites)
-    begin = model.start_cells(log.dimensions)
+    begin = start_working_cells(learner, model.prior, log.dimensions)
     users = int(user.max(initial=-1)) + 1
     found = FollowedLog(np.empty((len(user), 2 * learner.traits)), np.empty((len(user), 2 * learner.traits), np.int32))
     _follow(

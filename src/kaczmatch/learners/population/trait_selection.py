@@ -2,8 +2,9 @@
 
 The choices are `probit-diag` with appeal (no traits) and `probit-traits` with 1, 4 and 8 traits. Each is fitted on four fifths of
 the people and tried on the others, as often with another fifth as it takes to try a hundred people. Swipes of those tried are
-predicted one by one, each from what was known before it. The fewest traits are taken whose log-loss is within one standard error
-of the best, or so near that it does not matter.
+predicted one by one, each from what was known before it. Every swipe counts alike: more traits pay for people with long
+histories. The fewest traits are taken whose log-loss is within one standard error of the best, or so near that it does not
+matter.
 
 But a log-loss can fall because shares of likes are predicted better, which orders nobody's candidates. So traits must also rank
 better than the choice without them, by at least one standard error: the AUC of a person's swipes with the start's weights, and of
@@ -47,8 +48,8 @@ class TraitChoice:
     """A number of traits as it was tried."""
 
     traits: int
-    log_loss: float  # nats per swipe, mean over people
-    behind: float  # that mean minus the best one's
+    log_loss: float  # nats per swipe
+    behind: float  # that minus the best one's
     error: float  # standard error of that difference, over people
     ahead: float  # mean AUC minus that of the fewest traits tried
     ahead_error: float  # standard error of that difference
@@ -59,7 +60,8 @@ class TraitChoice:
 class _Tried:
     """What a choice was worth to each person."""
 
-    log_loss: Vector
+    lost: Vector  # nats, over all swipes
+    swipes: Vector
     auc: Vector  # NaN where nothing can be ranked
 
 
@@ -82,18 +84,25 @@ def compared(
     tried = []
     for traits in choices:
         found = [_tried(log, user, np.isin(user, part), traits, full, seed, advance, runner) for part in parts]
-        tried.append(_Tried(*(np.concatenate(one) for one in zip(*((each.log_loss, each.auc) for each in found), strict=True))))
+        columns = ((each.lost, each.swipes, each.auc) for each in found)
+        tried.append(_Tried(*(np.concatenate(one) for one in zip(*columns, strict=True))))
         advance()
-    best = tried[int(np.argmin([each.log_loss.mean() for each in tried]))]
+    best = tried[int(np.argmin([each.lost.sum() for each in tried]))]
     return [
         TraitChoice(
             traits,
-            float(each.log_loss.mean()),
-            *_mean_and_error(each.log_loss - best.log_loss),
+            float(each.lost.sum() / each.swipes.sum()),
+            *_per_swipe(each.lost - best.lost, each.swipes),
             *_mean_and_error(each.auc - tried[0].auc),
         )
         for traits, each in zip(choices, tried, strict=True)
     ]
+
+
+def _per_swipe(lost: Vector, swipes: Vector) -> tuple[float, float]:
+    """The ratio of two sums over people, and its standard error."""
+    ratio = float(lost.sum() / swipes.sum())
+    return ratio, float(np.sqrt(np.sum((lost - ratio * swipes) ** 2)) / swipes.sum())
 
 
 def _mean_and_error(values: Vector) -> tuple[float, float]:
@@ -132,7 +141,8 @@ def _tried(
     p = np.clip(progressive_predictions(learner, seen, prior=prior), 1e-9, 1.0 - 1e-9)
     lost = -np.log(np.where(seen.label > 0.0, p, 1.0 - p))
     _, place = np.unique(user[held], return_inverse=True)
-    return _Tried(np.bincount(place, lost) / np.bincount(place), _ranking(learner, prior, seen, place))
+    sums, swipes = (np.asarray(each, np.float64) for each in (np.bincount(place, lost), np.bincount(place)))
+    return _Tried(sums, swipes, _ranking(learner, prior, seen, place))
 
 
 def _ranking(learner: ProbabilisticLearner, prior: Prior, seen: SwipeLog, place: Integers) -> Vector:

@@ -26,7 +26,6 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from functools import lru_cache
 from typing import Final, final
 
 import numpy as np
@@ -41,6 +40,7 @@ from kaczmatch.core.vectors import Matrix, Vector
 from kaczmatch.learners.belief.behaviour import BEHAVIOUR_CELLS
 from kaczmatch.learners.belief.probit_traits import ProbitTraits
 from kaczmatch.learners.belief.trait_kernels import score_moments, trait_coordinates
+from kaczmatch.learners.contract import start_working_cells
 from kaczmatch.learners.prior import Prior
 from kaczmatch.learners.state import State, feature_rows
 
@@ -142,13 +142,9 @@ class TraitModel:
         vector = feature_rows(features, state)[0]
         found = np.empty(2 * self.learner.traits, np.int32)
         size = age_factor(_moment(at) - self.reference, self.half_life)
-        start = self.start_cells(state.dimensions)
+        start = start_working_cells(self.learner, self.prior, state.dimensions)
         write_site(state.cells, start, vector, self.expected(vector)[0], sign(label), self.learner.parameters, size, found)
         return found
-
-    def start_cells(self, dimensions: int) -> Vector:
-        """Of an account without history."""
-        return _start_cells(self.learner, self.prior, dimensions)
 
     def shown(self, features: Features, traits: CandidateTraits, at: datetime | float, *, own: Sites | None = None) -> Vector:
         """A candidate's traits and doubts at a moment, without what the viewer said (`own`): what `ShownCandidate` takes."""
@@ -240,11 +236,6 @@ def read_traits(expected: Vector, total: Sums, own: Sums, size: float, said: Vec
 def _read_many(expected: Matrix, total: Sums, own: Sums, size: float, said: Matrix) -> None:
     for i in range(len(said)):
         read_traits(expected[i], total[i], own[i], size, said[i])
-
-
-@lru_cache(64)  # a whole population starts alike
-def _start_cells(learner: ProbitTraits, prior: Prior, dimensions: int) -> Vector:
-    return learner.start(prior.grown(dimensions)).cells
 
 
 def _moment(at: datetime | float) -> int:

@@ -7,7 +7,6 @@ from typing import Final, final
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import cho_factor, cho_solve
 from scipy.special import ndtr
 
 from kaczmatch.core.vectors import Matrix, Vector
@@ -33,11 +32,11 @@ class UserSwipes:
         phi = np.hstack([self.x, self.z])
         precision = inverse + phi.T @ phi
         precision[range(-k, 0), range(-k, 0)] += _DOUBT * self.doubt.sum(axis=0)
-        factor = cho_factor(precision, lower=True)
+        covariance = np.linalg.inv(precision)
         for _ in range(_INNER):
             mu = phi @ m
-            m = cho_solve(factor, pull + phi.T @ (mu + self.y * _slope(self.y * mu)))
-        return m, np.asarray(cho_solve(factor, np.eye(len(m))))
+            m = covariance @ (pull + phi.T @ (mu + self.y * _slope(self.y * mu)))
+        return m, np.asarray(covariance, np.float64)
 
     def evidence(self, m: Vector, covariance: Matrix) -> Matrix:
         """Of each swipe (l − w·x̃ − c) M − C·(x̃, 1), over traits."""

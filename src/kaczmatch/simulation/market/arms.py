@@ -11,7 +11,8 @@ from kaczmatch.recommend.decks.policy import Always, DeckPlan, PaperPolicy, Poli
 from kaczmatch.recommend.samplers.contract import Sampler
 from kaczmatch.recommend.samplers.registry import SAMPLERS, sampler
 from kaczmatch.service.domain.config import ServiceConfig
-from kaczmatch.simulation.market.engine import MarketLog, MarketSettings, Pace, play
+from kaczmatch.simulation.market.engine import MarketLog, MarketSettings, Pace, play, play_and_rank
+from kaczmatch.simulation.market.outcome import MarketOutcome, outcome
 from kaczmatch.simulation.market.popularity import Popularity
 from kaczmatch.simulation.market.town import Town
 
@@ -33,6 +34,10 @@ class MarketPolicy:
 
     def play(self, town: Town, pace: Pace) -> MarketLog:
         return play(town, lambda _viewer, _round: self.policy, pace, self.shared)
+
+    def outcome(self, town: Town, pace: Pace, group: str = "") -> MarketOutcome:
+        log, ranking = play_and_rank(town, lambda _viewer, _round: self.policy, pace, self.shared)
+        return outcome(log, town, ranking, group)
 
 
 def market_policies() -> list[MarketPolicy]:

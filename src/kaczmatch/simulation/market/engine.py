@@ -11,7 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kaczmatch.core.errors import check_integer
+from kaczmatch.core.ranking_metrics import auc
 from kaczmatch.core.swipes import ShownCandidate
+from kaczmatch.core.vectors import Vector
 from kaczmatch.learners.contract import Learner
 from kaczmatch.learners.logs.event_fold import EventFold
 from kaczmatch.learners.registry import learner
@@ -29,7 +31,7 @@ from kaczmatch.runner.local import LocalRunner
 from kaczmatch.service.domain.catalogue import neutral_prior
 from kaczmatch.service.domain.config import ServiceConfig
 from kaczmatch.simulation.market.refit import Heard, HeardAppeal, MarketDecision, refit
-from kaczmatch.simulation.market.town import START, Town
+from kaczmatch.simulation.market.town import START, Town, compatible
 
 # Which policy deals somebody's deck in a round: by (place in the town, round), both from 0.
 PolicyOf = Callable[[int, int], Policy]
@@ -88,6 +90,11 @@ class MarketLog:
 
 def play(town: Town, policy_of: PolicyOf, pace: Pace = Pace(), shared: MarketSettings | None = None) -> MarketLog:  # noqa: B008
     """The log of a market. The same town, policies and pace give the same log."""
+    return play_and_rank(town, policy_of, pace, shared)[0]
+
+
+def play_and_rank(town: Town, policy_of: PolicyOf, pace: Pace, shared: MarketSettings | None = None) -> tuple[MarketLog, Vector]:
+    """And how well everybody's state ranks, at the end, those whom they could have met and were not shown: an AUC each."""
     market = _Market(town, pace, shared or MarketSettings())
     order = np.random.default_rng([town.seed, 1])
     for number in range(pace.rounds):
@@ -96,7 +103,7 @@ def play(town: Town, policy_of: PolicyOf, pace: Pace = Pace(), shared: MarketSet
             market.turn(viewer, number, policy_of(viewer, number))
         if market.shared.refits and number + 1 < pace.rounds:
             market.refit()
-    return market.log()
+    return market.log(), market.ranking()
 
 
 @final
@@ -190,6 +197,20 @@ class _Market:
         columns = zip(*self._cards, strict=True) if self._cards else [()] * 6
         kinds = np.int32, np.int32, np.int32, np.bool_, np.bool_, np.float64
         return MarketLog(*(np.array(column, kind) for column, kind in zip(columns, kinds, strict=True)))
+
+    def ranking(self) -> Vector:
+        """NaN where nobody is left, or all of them are liked alike."""
+        town, now = self.town, START + self.pace.rounds * self.pace.between
+        features = np.array([profile.features for profile in town.profiles])
+        heard = np.array([self.heard.of(place, None, now) for place in range(len(town))])
+        left = compatible(town.profiles)
+        for _, viewer, candidate, *_ in self._cards:
+            left[viewer, candidate] = False
+        found = np.full(len(town), np.nan)
+        for viewer in np.flatnonzero(left.any(axis=1)).tolist():
+            others, state = left[viewer], self.tracked[viewer].state
+            found[viewer] = auc(self.fold.learner.score(state, features[others], heard[others]), town.likes[viewer, others])
+        return found
 
     def _recommender(self, policy: Policy) -> Recommender:
         """One index deals for all policies."""

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from typing import Final, final
+from typing import Any, Final, final
 
 import numpy as np
+from numpy.typing import NDArray
 
+from kaczmatch.core.errors import InvalidInput, did_you_mean
 from kaczmatch.core.vectors import Vector
 from kaczmatch.recommend.decks.exposure import gini
 from kaczmatch.simulation.market.engine import MarketLog
@@ -30,10 +33,15 @@ class MarketOutcome:
     waiting: float
     gini: float  # of how often each was shown
     like_rate: float
+    ranking: float = math.nan  # AUC of those whom people were not shown, by what was learned of each; mean over people
+    group_shown: float = math.nan  # how often somebody of a group is shown, in units of how often somebody else is
+    group_matches: float = math.nan  # matches per person of the group, in the same units
 
 
-def outcome(log: MarketLog, town: Town) -> MarketOutcome:
+def outcome(log: MarketLog, town: Town, ranking: Vector | None = None, group: str = "") -> MarketOutcome:
     matched = effective(log, town)
+    inside = members(town, group)
+    both = np.concatenate([log.viewer[matched], log.candidate[matched]])
     first, seen = first_match(log, town), np.bincount(log.viewer, minlength=len(town))
     cards, matches = len(log), int(np.count_nonzero(matched))
     return MarketOutcome(
@@ -46,7 +54,28 @@ def outcome(log: MarketLog, town: Town) -> MarketOutcome:
         waiting=_waiting(log, town),
         gini=gini(np.bincount(log.candidate, minlength=len(town))),
         like_rate=float(log.liked.mean()) if cards else 0.0,
+        ranking=float(np.nanmean(ranking)) if ranking is not None and np.isfinite(ranking).any() else math.nan,
+        group_shown=_beside_others(log.candidate, inside),
+        group_matches=_beside_others(both, inside),
     )
+
+
+def members(town: Town, group: str) -> NDArray[np.bool_]:
+    """Who has the tag, or is of the kind, that a group is named by; nobody without a name."""
+    tags = [term.name for term in town.vocabulary.terms]
+    kinds = frozenset[str]().union(*(profile.i_am for profile in town.profiles))
+    if group in tags:
+        return np.array([profile.features[tags.index(group)] > 0.0 for profile in town.profiles])
+    if group and group not in kinds:
+        raise InvalidInput("group", f"there is no kind and no tag {group!r}; {did_you_mean(group, [*kinds, *tags])}")
+    return np.array([group in profile.i_am for profile in town.profiles])
+
+
+def _beside_others(people: NDArray[Any], inside: NDArray[np.bool_]) -> float:
+    """How often each member of a group is among `people`, in units of how often each of the others is."""
+    counts = np.bincount(people, minlength=len(inside))
+    others = float(counts[~inside].mean()) if not inside.all() else 0.0
+    return float(counts[inside].mean()) / others if inside.any() and others else math.nan
 
 
 def effective(log: MarketLog, town: Town) -> Pairs:

@@ -16,7 +16,7 @@ from kaczmatch.recommend.decks.policy import Always, DeckPlan, MutualPolicy, Pap
 from kaczmatch.recommend.samplers.registry import sampler
 from kaczmatch.settings.model import Settings
 from kaczmatch.simulation.market.arms import DEFAULT, market_policies
-from kaczmatch.simulation.market.engine import MarketLog, MarketSettings, Pace, play, service_learner
+from kaczmatch.simulation.market.engine import MarketLog, MarketSettings, Pace, play, play_and_rank, service_learner
 from kaczmatch.simulation.market.outcome import effective, first_match, outcome
 from kaczmatch.simulation.market.populations import Census, town
 from kaczmatch.simulation.market.town import Town, compatible
@@ -153,6 +153,30 @@ def test_likes_wait_where_the_liked_have_not_been_shown_who_liked_them() -> None
     pairs = set(zip(log.viewer.tolist(), log.candidate.tolist(), strict=True))
     likes = {(u, v) for u, v, liked in zip(log.viewer.tolist(), log.candidate.tolist(), log.liked.tolist(), strict=True) if liked}
     assert outcome(log, here).waiting == sum((v, u) not in pairs for u, v in likes) / len(likes)
+
+
+def test_a_group_is_shown_and_matched_beside_the_others() -> None:
+    here = town("archetypes", 4, SMALL)
+    log = play(here, lambda _viewer, _round: MutualPolicy(), SHORT)
+    good, women = effective(log, here), np.arange(len(here)) % 2 == 0
+    for group, inside in (("woman", women), ("tag 3", np.array([person.features[2] > 0.0 for person in here.profiles]))):
+        shown = np.bincount(log.candidate, minlength=len(here))
+        matches = np.bincount(np.concatenate([log.viewer[good], log.candidate[good]]), minlength=len(here))
+        found = outcome(log, here, group=group)
+        assert found.group_shown == pytest.approx(shown[inside].mean() / shown[~inside].mean())
+        assert found.group_matches == pytest.approx(matches[inside].mean() / matches[~inside].mean())
+    assert np.isnan(outcome(log, here).group_shown)
+    with pytest.raises(InvalidInput, match="tag 3"):
+        outcome(log, here, group="tagg 3")
+
+
+def test_what_was_learned_ranks_those_who_were_not_shown() -> None:
+    here = town("archetypes", 2, Census(side=40, tags=16, label_noise=0.0))
+    log, ranking = play_and_rank(here, lambda _viewer, _round: always("uniform"), Pace(rounds=4, deck=6))
+    assert np.nanmean(ranking) > 0.7
+    assert outcome(log, here, ranking).ranking == pytest.approx(np.nanmean(ranking))
+    _, nobody = play_and_rank(here, lambda _viewer, _round: always("uniform"), Pace(rounds=4, deck=10))
+    assert np.isnan(nobody).all()  # everybody was shown
 
 
 def test_the_default_is_the_services() -> None:
