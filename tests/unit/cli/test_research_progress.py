@@ -10,7 +10,6 @@ import pytest
 from rich.progress import Progress
 
 import kaczmatch.cli.research.evaluate as evaluate_command
-import kaczmatch.laboratory.market as market
 from kaczmatch.cli.research.evaluate import LogRequest
 from kaczmatch.cli.research.market import run as run_market
 from kaczmatch.cli.research.tune import run as run_tune
@@ -24,6 +23,7 @@ SMALL: dict[str, Any] = {
     "pace": {"rounds": 1, "deck": 3},
     "seeds": 2,
     "refits": (),
+    "group": "",
 }
 
 
@@ -60,7 +60,7 @@ def test_the_market_counts_from_nothing_to_all(monkeypatch: pytest.MonkeyPatch, 
 def test_an_interrupted_market_says_what_it_kept(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path, finished: int, told: str
 ) -> None:
-    played, real = [], market.outcome
+    played, real = [], arms.outcome
 
     def outcome(*args: Any) -> Any:
         if len(played) == finished:
@@ -68,7 +68,7 @@ def test_an_interrupted_market_says_what_it_kept(
         played.append(args)
         return real(*args)
 
-    monkeypatch.setattr(market, "outcome", outcome)
+    monkeypatch.setattr(arms, "outcome", outcome)
     with pytest.raises(SystemExit) as ended:
         run_market(**SMALL, out=tmp_path, as_json=True)
     assert ended.value.code == 130
