@@ -15,6 +15,7 @@ from kaczmatch.cli.research.market import run as run_market
 from kaczmatch.cli.research.tune import run as run_tune
 from kaczmatch.cli.terminal.progress import StageProgress
 from kaczmatch.evaluation.protocol.progress import Progress as Told
+from kaczmatch.simulation.market import arms
 
 SMALL: dict[str, Any] = {
     "population": "archetypes",
