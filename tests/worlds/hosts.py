@@ -111,10 +111,13 @@ class Hosts:
 
     def wait_ready(self, *hosts: Machine) -> None:
         for host in hosts:
-            wait_until(lambda host=host: self._ready(host), f"{host.address} did not become ready: {self.log(host)}")
+            try:
+                wait_until(lambda host=host: self._ready(host), f"{host.address} did not become ready")
+            except AssertionError as late:
+                raise AssertionError(f"{late}: {self.log(host)}") from None
 
     def _ready(self, host: Machine) -> bool:
-        assert all(process.poll() is None for process in host.processes), self.log(host)
+        assert all(process.poll() is None for process in host.processes), "it has ended"
         return self._is_up(f"http://{host.address}:8000/v1/health/ready")
 
     def _is_up(self, address: str) -> bool:
@@ -125,7 +128,9 @@ class Hosts:
             return False
 
     def log(self, host: Machine) -> str:
-        return (self.folder / f"{host.namespace}.log").read_text()[-4_000:]
+        """What the machine has said. Its process makes the file when it begins."""
+        file = self.folder / f"{host.namespace}.log"
+        return file.read_text()[-4_000:] if file.exists() else ""
 
     def balance(self) -> str:
         """The address of HAProxy, started with the configuration of the page."""
