@@ -26,7 +26,10 @@ def located(address: str) -> Location:
         found = UPath(address)
         found.fs  # noqa: B018, which says what is missing
     except (ImportError, ValueError) as problem:
-        raise InvalidInput("address", f"{address} cannot be reached: {problem}") from None
+        raise InvalidInput(
+            "address",
+            f"{address} cannot be reached: {problem}; name a folder, or an address that fsspec knows, such as s3://bucket/log",
+        ) from None
     return found
 
 

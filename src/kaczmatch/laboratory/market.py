@@ -171,6 +171,8 @@ def _row(found: MarketComparison, name: str) -> dict[str, Any]:
         "policy": name,
         "matches": found.mean(name, "matches_per_100"),
         "error": error,
+        "group_shown": found.mean(name, "group_shown"),
+        "group_matches": found.mean(name, "group_matches"),
         "of_possible": found.mean(name, "of_possible"),
         "times_paper": found.ratio(name, PAPER),
         "of_greedy": found.ratio(name, GREEDY),
@@ -180,8 +182,6 @@ def _row(found: MarketComparison, name: str) -> dict[str, Any]:
         "waiting": found.mean(name, "waiting"),
         "like_rate": found.mean(name, "like_rate"),
         "ranking": found.mean(name, "ranking"),
-        "group_shown": found.mean(name, "group_shown"),
-        "group_matches": found.mean(name, "group_matches"),
     }
 
 
