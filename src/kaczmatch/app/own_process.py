@@ -10,12 +10,14 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import IO, Any, Final, cast
 
+from kaczmatch.runner.cores import ALL_CORES, run_on
+
 _LEAST_URGENT: Final = 19
 
 
 def in_own_process(work: Callable[[], Any]) -> Any:
     """What `work` returns. It and its answer have to be picklable."""
-    command = [sys.executable, "-m", __name__]
+    command = [sys.executable, "-m", __name__, *map(str, sorted(ALL_CORES))]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:  # noqa: S603
         with (
             suppress(BrokenPipeError),
@@ -30,6 +32,7 @@ def in_own_process(work: Callable[[], Any]) -> Any:
 
 
 def main() -> None:
+    run_on([int(core) for core in sys.argv[1:]])
     os.nice(_LEAST_URGENT)
     work = cast("Callable[[], Any]", pickle.load(sys.stdin.buffer))  # noqa: S301, from our own parent
     sys.stdout.buffer.write(pickle.dumps(work()))

@@ -28,6 +28,7 @@ from kaczmatch.app.composition import (
 )
 from kaczmatch.app.demo.key import demo_key, demo_key_ids, revoke_demo_keys
 from kaczmatch.app.health import PROBE_SECONDS, ProcessHealth
+from kaczmatch.app.request_core import LOOK_SECONDS, RequestCore
 from kaczmatch.app.warm_up import freeze_garbage, freeze_loaded, warm_up
 from kaczmatch.core.errors import InvalidInput
 from kaczmatch.formats.columns import time_text
@@ -113,6 +114,7 @@ class System:
             raise
         self.health.set_ready()
         log.info("ready", people=len(self.serving_index), seconds=self.health.step_seconds)
+        self.background.every(LOOK_SECONDS, "request core", RequestCore(fresh_rng()).look)
         self.background.every(PROBE_SECONDS, "write probe", self.health.probe)
         self.background.every(FOLLOW_SECONDS, "follow", self._follow)
         self.background.every(MAINTENANCE_SECONDS, "maintenance", Maintenance(self.context).run)

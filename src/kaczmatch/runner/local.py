@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar, final
 
 from kaczmatch.runner.contract import Runner, in_order
+from kaczmatch.runner.cores import ALL_CORES, run_on
 from kaczmatch.runner.memory import parts_at_once
 
 P = TypeVar("P")
@@ -27,7 +28,7 @@ class LocalRunner(Runner):
         if at_once == 1:
             yield from map(function, parts)
             return
-        pool = ThreadPoolExecutor(at_once)
+        pool = ThreadPoolExecutor(at_once, initializer=run_on, initargs=(ALL_CORES,))
         try:
             yield from in_order(lambda part: pool.submit(function, part).result, parts, at_once)
         finally:  # on Ctrl-C nobody waits for parts that are still at work

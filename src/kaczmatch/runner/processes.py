@@ -9,7 +9,7 @@ import multiprocessing
 import os
 import signal
 import sys
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Generic, TypeVar, final
 
 from kaczmatch.runner.contract import Runner, in_order
+from kaczmatch.runner.cores import ALL_CORES, run_on
 from kaczmatch.runner.memory import limited, parts_at_once
 
 P = TypeVar("P")
@@ -55,7 +56,7 @@ class _Pool(Generic[P, R]):
 
     def _started(self) -> ProcessPoolExecutor:
         fresh = multiprocessing.get_context("spawn")
-        given = (self.function, self.memory, self.idle)
+        given = (self.function, self.memory, self.idle, ALL_CORES)
         return ProcessPoolExecutor(self.workers, mp_context=fresh, initializer=_begin, initargs=given)
 
     def _submit(self, part: P) -> tuple[ProcessPoolExecutor, Future[R]]:
@@ -86,12 +87,13 @@ class _Pool(Generic[P, R]):
         return result
 
 
-def _begin(function: Callable[[Any], Any], memory: int, idle: bool) -> None:
+def _begin(function: Callable[[Any], Any], memory: int, idle: bool, cores: Collection[int]) -> None:
     """What a process does for all parts.
 
     Ctrl-C reaches all processes of a terminal. Workers end at once, and only the one who asked says anything.
     """
     _tasks[:] = [(function, memory)]
+    run_on(cores)
     if idle and sys.platform == "linux":
         os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
     signal.signal(signal.SIGINT, signal.SIG_DFL)

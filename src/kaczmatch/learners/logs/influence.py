@@ -21,6 +21,7 @@ from kaczmatch.learners.logs.grouping import group_by_user
 from kaczmatch.learners.logs.replay import prior_for, with_expected_traits
 from kaczmatch.learners.prior import AnyPrior, Prior
 from kaczmatch.learners.state import State
+from kaczmatch.runner.cores import ALL_CORES, run_on
 
 _WORK_BYTES = 1 << 24
 _VISIBLE = 0.001  # degrees; a table of three digits would show less as 0
@@ -68,7 +69,7 @@ def influence(
     def turned(left_out: NDArray[np.int64]) -> Vector:
         return _angles(today, unit_rows(past.folded(start, left_out)[:, :d]))
 
-    with ThreadPoolExecutor(os.cpu_count()) as threads:
+    with ThreadPoolExecutor(os.cpu_count(), initializer=run_on, initargs=(ALL_CORES,)) as threads:
         turns = np.concatenate(list(threads.map(turned, past.batches())))
     return Influence(
         past.rows,

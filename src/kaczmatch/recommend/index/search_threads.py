@@ -13,6 +13,8 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any, Generic, TypeVar, final
 
+from kaczmatch.runner.cores import ALL_CORES, run_on
+
 T = TypeVar("T")
 
 CORES = os.cpu_count() or 1
@@ -85,6 +87,7 @@ def _jobs() -> queue.SimpleQueue[_SearchJob[Any]]:
     jobs: queue.SimpleQueue[_SearchJob[Any]] = queue.SimpleQueue()
 
     def help_out() -> None:
+        run_on(ALL_CORES)
         while True:
             jobs.get().run()
 
