@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 import stat
+import sys
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
@@ -226,6 +228,32 @@ def test_it_is_renewed_when_much_has_changed_and_processes_go_over_to_it(town: T
     assert about is not None
     assert about["id"] in ids
     assert len(ids) == 4  # the town's, the other's, that of `from_store`, and the snapshot's; none of the one before
+
+
+def written_pages(folder: Path) -> dict[str, int]:
+    """How many kilobytes of each mapped file this process has for itself, because it has written to them."""
+    found, name = dict[str, int](), ""
+    for line in Path("/proc/self/smaps").read_text().splitlines():
+        first, *rest = line.split()
+        if not first.endswith(":"):
+            name = Path(rest[4]).name if len(rest) == 5 and Path(rest[4]).parent == folder else ""
+        elif name and first in ("Private_Dirty:", "Anonymous:"):
+            found[name] = max(found.get(name, 0), int(rest[0]))
+    return found
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells which pages of a file were written")
+def test_what_a_process_reads_again_when_it_starts_stays_shared(town: Town, files: SnapshotFiles) -> None:
+    shutil.rmtree(files.folder)
+    index, built = started(town)
+    assert built == [1]  # from the store; then it maps what it has written, and applies the newest changes once more
+    written = written_pages(files.folder)
+    assert written.keys() >= {"mean.npy", "tags.npy", "state_cells.npy"}
+    assert {name: size for name, size in written.items() if size}.keys() <= {"said.npy", "cards.npy"}  # appeal fades
+    assert known(index, town) == known(from_store(town), town)
+    town.swipe("w2", "m3")
+    index.follow()
+    assert written_pages(files.folder)["mean.npy"] > 0
 
 
 def test_while_another_one_is_written_no_change_is_missed(town: Town) -> None:

@@ -122,7 +122,8 @@ class IndexedStates(StatesByNumber):
             numbers = self.index.numbers_of(grown)
             for number, state in zip(numbers.tolist(), grown.values(), strict=True):
                 if number >= 0:
-                    self._clear(number)
+                    for older in self._states[1:]:
+                        older.clear(number)
                     self._states[0].set(number, state)
 
     def traits_of(self, ids: Iterable[Hashable]) -> dict[Hashable, Vector]:

@@ -92,8 +92,11 @@ class StateColumns:
         self.odd.pop(number, None)
         if number >= len(self.rows):
             self.rows = np.append(self.rows, np.zeros(max(number + 1 - len(self.rows), len(self.rows) // 8), np.int32))
-        place = int(self.rows[number]) - len(self.kept)
+        row = int(self.rows[number])
+        place = row - len(self.kept)
         if place < 0:
+            if row != _START and np.array_equal(self.kept[row], state.cells):
+                return  # what is mapped from a file is shared with other processes as long as it is only read
             place = self._new_place()
             self.rows[number] = len(self.kept) + place
         self.changed[place] = state.cells

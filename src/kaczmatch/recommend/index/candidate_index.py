@@ -98,16 +98,30 @@ class CandidateIndex:
         with self.changing():
             start = CompactState.of(self.learner, [self.learner.start(self.prior)] * len(last), self._typical_form)
             rows = rows._replace(**start.columns(), **self._expected(values[list(last.values())]))
-            known = [(row, number) for row, i in enumerate(last) if (number := self._ids.number(i)) is not None]
-            if known:
-                at, numbers = np.array(known).T
-                there = self._table.rows(numbers)
+            rows.person[:] = self._ids.numbers_or_none(last)
+            moving = np.flatnonzero(~self._set_in_place(rows))
+            rows, ids = rows.take(moving), [*last]
+            known = np.flatnonzero(rows.person >= 0)
+            if known.size:
+                there = self._table.rows(rows.person[known])
                 for new, old in zip(rows[_FIRST_LEARNED:], there[_FIRST_LEARNED:], strict=True):
-                    new[..., at] = old
-                for number in numbers.tolist():
+                    new[..., known] = old
+                for number in rows.person[known].tolist():
                     self._table.remove(number)
-            rows.person[:] = [self._ids.add(identifier) for identifier in last]
+            for row in np.flatnonzero(rows.person < 0).tolist():
+                rows.person[row] = self._ids.add(ids[moving[row]])
             self._table.insert(rows)
+
+    def _set_in_place(self, rows: IndexColumns) -> NDArray[np.bool_]:
+        """Change the profiles of those who keep their kinds and birth date, and therefore their places. Tells who that is."""
+        stays = rows.person >= 0
+        there = self._table.rows(rows.person[stays])
+        stays[stays] = (there.i_am == rows.i_am[stays]) & (there.born == rows.born[stays])
+        if stays.any():
+            places, which = self._table.places_of_all(rows.person[stays])
+            new = rows.take(np.flatnonzero(stays)[which])
+            self._table.set_columns(places, {name: getattr(new, name) for name in IndexColumns._fields[:_FIRST_LEARNED]})
+        return stays
 
     def remove(self, *ids: Hashable) -> None:
         """Remove people. Unknown identifiers are ignored."""

@@ -99,10 +99,14 @@ class ChunkTable:
         return np.concatenate([homes, extra[0]]), np.concatenate([np.arange(len(numbers)), extra[1]])
 
     def set_columns(self, places: NDArray[np.int64], columns: Mapping[str, Array]) -> None:
-        """Set some columns of the rows at some places."""
+        """Set some columns of the rows at some places. Only values that differ are written: a page that is mapped from a file is
+        shared with other processes until then."""
         chunk, row = np.divmod(places, CHUNK)
         for name, values in columns.items():
-            getattr(self.columns, name)[chunk, ..., row] = np.moveaxis(values, -1, 0)
+            column = getattr(self.columns, name)
+            new = np.moveaxis(values, -1, 0).astype(column.dtype, copy=False)
+            which, *inner = np.nonzero(column[chunk, ..., row] != new)
+            column[(chunk[which], *inner, row[which])] = new[(which, *inner)]
 
     def rows(self, numbers: NDArray[np.int32]) -> IndexColumns:
         """A copy of the first row of each person."""
