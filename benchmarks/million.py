@@ -187,7 +187,7 @@ def measured(folder: Path, people: int, first: Path) -> Figures:
         users = [f"p{place * 101 % people}" for place in range(50, 50 + DECKS)]
         requests = swipe_requests(port, key, users, ROUNDS * SWIPES)
         other = service.free_port()
-        raw = [sys.executable, str(Path(__file__).with_name("raw_swipes.py")), str(folder / "raw.db"), str(other)]
+        raw = [sys.executable, str(Path(__file__).with_name("raw_swipes.py")), str(folder / "raw.db"), str(other), str(people)]
         turns = list[tuple[service.Load, service.Load]]()
         with service.serving(raw, other, {}) as peer:
             for turn in range(ROUNDS):  # in turns, since a machine is not equally fast all the time

@@ -1,11 +1,12 @@
 """The peer of `million.py`: swipes kept by a program of raw `sqlite3`, behind the HTTP server of the service.
 
-It has the service's write-ahead log, its sync at every commit and its group commit. A thread moves the log into the database as
-often as the service does. Per swipe it looks for the swipe, the deck, both people and both decisions, and writes the swipe, the
-decision, a state and two counters, each by one statement for all swipes of a commit. It checks no key, learns nothing, and has no
-erasure, quota, match or message.
+It has the service's write-ahead log, its sync at every commit, its group commit, and its threads on one core. A thread moves the
+log into the database as often as the service does. It begins with as many people as the service, of whom as many have swiped.
+Per swipe it looks for the swipe, the deck, both people and both decisions, and writes the swipe, the decision, a state and two
+counters, each by one statement for all swipes of a commit. It checks no key, learns nothing, and has no erasure, quota, match or
+message.
 
-    python benchmarks/raw_swipes.py FILE PORT
+    python benchmarks/raw_swipes.py FILE PORT PEOPLE
 """
 
 from __future__ import annotations
@@ -23,9 +24,11 @@ from datetime import UTC, datetime
 from functools import cache
 from typing import Any
 
+import numpy as np
 import uvicorn
 
 from kaczmatch.api.store_futures import result_of
+from kaczmatch.app.request_core import LOOK_SECONDS, RequestCore
 from kaczmatch.app.server import TURN_SECONDS, uvicorn_options
 from kaczmatch.settings.model import Settings
 from kaczmatch.storage.group import LARGE_COMMIT, LINGER
@@ -67,13 +70,34 @@ def for_rows(statement: str, width: int, rows: int) -> str:
     return statement.format(rows=", ".join([f"({', '.join('?' * width)})"] * rows))
 
 
+def fill(file: str, people: int) -> None:
+    """People as the service has them in `million.py`: every tenth has swiped ten times."""
+    at, active = datetime.now(UTC).isoformat(), range(0, people, 10)
+    swipes = [(f"p{user}", f"i{n}", f"p{(user + 1 + 7919 * (n + 1)) % people}") for user in active for n in range(10)]
+    rows = {
+        "people VALUES (?, ?)": ((f"p{one}", bytes(150)) for one in range(people)),
+        "counters VALUES (?, 0, 0)": ((f"p{one}",) for one in range(people)),
+        "states VALUES (?, ?)": ((f"p{one}", REST["state"]) for one in active),
+        "events (user, id, at, candidate, decision, deck) VALUES (?, ?, ?, ?, 'pass', '')": (
+            (user, name, at, other) for user, name, other in swipes
+        ),
+        "decisions VALUES (?, ?, 'pass', ?)": ((user, other, at) for user, _, other in swipes),
+    }
+    with closing(sqlite3.connect(file)) as database:
+        database.executescript(TABLES)
+        for what, values in rows.items():
+            database.executemany(f"INSERT OR REPLACE INTO {what}", values)
+            database.commit()
+
+
 class Swipes:
     """A queue, and a thread that commits what waits in it."""
 
-    def __init__(self, file: str) -> None:
+    def __init__(self, file: str, people: int) -> None:
+        fill(file, people)
         self.file, self.waiting, self.changed, self.expected = file, deque[tuple[Swipe, Future[str]]](), threading.Condition(), 0
-        threading.Thread(target=self._run, daemon=True).start()
-        threading.Thread(target=self._move_log, daemon=True).start()
+        threading.Thread(target=self._run, name="kaczmatch group commit", daemon=True).start()
+        threading.Thread(target=self._beside, daemon=True).start()
 
     def add(self, swipe: Swipe) -> Future[str]:
         future: Future[str] = Future()
@@ -85,7 +109,6 @@ class Swipes:
 
     def _run(self) -> None:
         database = sqlite3.connect(self.file, isolation_level=None, cached_statements=len(STATEMENTS) * TOGETHER)
-        database.executescript(TABLES)
         for setting in ("synchronous = FULL", "cache_size = -65536", "wal_autocheckpoint = 0"):
             database.execute(f"PRAGMA {setting}")
         while True:
@@ -103,11 +126,15 @@ class Swipes:
             for swipe, future in some:
                 future.set_result(swipe["at"])
 
-    def _move_log(self) -> None:
+    def _beside(self) -> None:
+        core, moved = RequestCore(np.random.default_rng()), time.monotonic()
         while True:
-            time.sleep(MOVE_EVERY)
-            with closing(sqlite3.connect(self.file)) as database:
-                database.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
+            time.sleep(min(LOOK_SECONDS, MOVE_EVERY))
+            core.look()
+            if time.monotonic() - moved >= MOVE_EVERY:
+                moved = time.monotonic()
+                with closing(sqlite3.connect(self.file)) as database:
+                    database.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
 
 
 def app_of(swipes: Swipes) -> Any:
@@ -127,10 +154,10 @@ def app_of(swipes: Swipes) -> Any:
 
 
 def main() -> None:
-    file, port = sys.argv[1:]
+    file, port, people = sys.argv[1:]
     sys.setswitchinterval(TURN_SECONDS)
     options = uvicorn_options(Settings(port=int(port)))
-    asyncio.run(uvicorn.Server(uvicorn.Config(app_of(Swipes(file)), **options | {"lifespan": "off"})).serve())
+    asyncio.run(uvicorn.Server(uvicorn.Config(app_of(Swipes(file, int(people))), **options | {"lifespan": "off"})).serve())
 
 
 if __name__ == "__main__":
