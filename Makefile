@@ -36,7 +36,7 @@ bench: $(ENVIRONMENT)
 	$(BIN)/python benchmarks/decks.py
 	$(BIN)/python benchmarks/evaluation.py
 	$(BIN)/python benchmarks/service.py
-	$(BIN)/python benchmarks/million.py --people 10000,100000
+	$(BIN)/python benchmarks/million.py --people 10000,100000 --floors
 	$(BIN)/python benchmarks/availability.py
 
 endure: $(ENVIRONMENT) # hours of kills, crashes, power cuts, broken disks and races; goes on where it was stopped
