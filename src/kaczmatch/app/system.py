@@ -114,7 +114,8 @@ class System:
             raise
         self.health.set_ready()
         log.info("ready", people=len(self.serving_index), seconds=self.health.step_seconds)
-        self.background.every(LOOK_SECONDS, "request core", RequestCore(fresh_rng()).look)
+        if self.settings.url.startswith("sqlite"):  # PostgreSQL does half of the work in processes of its own
+            self.background.every(LOOK_SECONDS, "request core", RequestCore(fresh_rng()).look)
         self.background.every(PROBE_SECONDS, "write probe", self.health.probe)
         self.background.every(FOLLOW_SECONDS, "follow", self._follow)
         self.background.every(MAINTENANCE_SECONDS, "maintenance", Maintenance(self.context).run)
