@@ -43,7 +43,7 @@ from kaczmatch.service.meeting.swipes import Swipe
 from kaczmatch.settings.reading import read
 from tables import add_out, tell
 
-DECKS, SWIPES, ROUNDS = 400, 2_000, 5
+WARM, DECKS, SWIPES, ROUNDS = 600, 400, 2_000, 5  # the first decks are those of a service that has just started
 FLOORS = {  # the most that is allowed
     "start with the snapshot, processor s": 15.0,
     "private memory beyond nobody, MB": 100.0,
@@ -177,14 +177,14 @@ def measured(folder: Path, people: int, first: Path) -> Figures:
     with started(environment) as (port, process, seconds):
         found["start with the snapshot, processor s"] = seconds
         found["private memory beyond nobody, MB"] = private_mb(process) - nobody
-        service.loaded(port, process, service.deck_requests(50, people, key), connections=4)
-        before, requests = stored(data), service.deck_requests(DECKS + 50, people, key)[50:]
+        service.loaded(port, process, service.deck_requests(WARM, people, key), connections=4)
+        before, requests = stored(data), service.deck_requests(DECKS + WARM, people, key)[WARM:]
         decks = service.loaded(port, process, requests, connections=4)
         rows, changed, size = (stored(data) - before) / DECKS
         found[DECK] = decks.cpu_us / 1e3
         found["decks per second"] = decks.a_second
         found["rows that a deck of 32 writes"], found["bytes that a deck of 32 writes"] = rows + changed, size
-        users = [f"p{place * 101 % people}" for place in range(50, 50 + DECKS)]
+        users = [f"p{place * 101 % people}" for place in range(WARM, WARM + DECKS)]
         requests = swipe_requests(port, key, users, ROUNDS * SWIPES)
         other = service.free_port()
         raw = [sys.executable, str(Path(__file__).with_name("raw_swipes.py")), str(folder / "raw.db"), str(other), str(people)]

@@ -33,6 +33,7 @@ class RequestCore:
         self._rng, self._proc = rng, proc
         self._core: int | None = None
         self._before: tuple[float, Mapping[int, float], float] | None = None
+        self.look()  # the next one has something to compare with
 
     def look(self) -> None:
         if len(ALL_CORES) < 2:

@@ -80,9 +80,9 @@ def test_request_threads_go_to_the_free_core_and_later_to_another_and_others_sta
 
     def then(beside: threading.Thread) -> None:
         def look(thread: threading.Thread) -> None:
-            core, used = RequestCore(np.random.default_rng(0), tmp_path), dict.fromkeys(ALL_CORES, 0)
+            used = dict.fromkeys(ALL_CORES, 0)
             usage(tmp_path, used)
-            core.look()
+            core = RequestCore(np.random.default_rng(0), tmp_path)
             for free in (second, first):
                 for _ in range(9):  # it stays where it is half of the time
                     used = {one: ticks + (0 if one == free else 10**9) for one, ticks in used.items()}
