@@ -1,96 +1,122 @@
-"""What traits cost a deck: the same people dealt by `probit-traits`, and by `probit-diag` with appeal, in turns.
+"""What traits cost a deck: two services on SQLite with the same people, one with traits and one with appeal, in turns.
 
-    python benchmarks/trait_decks.py [--side 2500] [--traits 8] [--out FOLDER]
+    python benchmarks/trait_decks.py [--people 4000] [--traits 8] [--out FOLDER]
 
-Some people of a town have swiped. The population is fitted to that twice, with traits and without, and decks are dealt by the
-service's default policy. A deck with traits is to take at most a tenth longer.
+A deck is what a request gets, without HTTP: the viewer is read, a deck dealt by the default policy, and written. Viewers have
+swiped before. A deck with traits is to take at most a tenth longer, in processor time.
 """
 
 from __future__ import annotations
 
 import argparse
-import math
+import tempfile
 import time
-from dataclasses import dataclass
-from datetime import timedelta
-from typing import Final
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+from typing import Any, Final
 
 import numpy as np
 
-from kaczmatch.core.vectors import Matrix
-from kaczmatch.recommend.decks.indexed_states import IndexedStates
-from kaczmatch.recommend.decks.recommender import Recommender
-from kaczmatch.recommend.scoring import Viewer
+from kaczmatch.app.composition import fresh_rng, new_id
+from kaczmatch.recommend.people.vocabulary import Vocabulary
 from kaczmatch.report.results import Table
-from kaczmatch.service.domain.config import ServiceConfig
-from kaczmatch.simulation.market.populations import Census, town
-from kaczmatch.simulation.market.refit import MarketDecision, Refitted, refit
-from kaczmatch.simulation.market.town import START, Town
+from kaczmatch.schemas.profiles import Coordinates, ProfileInput
+from kaczmatch.service.domain.config import QuotaLimit, ServiceConfig
+from kaczmatch.service.domain.context import Context
+from kaczmatch.service.meeting.decks import Decks
+from kaczmatch.service.meeting.profiles import Profiles
+from kaczmatch.service.meeting.serving_index import ServingIndex
+from kaczmatch.service.meeting.swipes import Swipe, Swipes
+from kaczmatch.service.operations.models import Models
+from kaczmatch.storage import SqlStore
 from tables import add_out, tell
 
-DECK, VIEWERS, SWIPED, SWIPES = 32, 50, 400, 30
-LONGEST: Final = 1.1  # times the deck without traits
-WITHOUT, WITH = "appeal", "traits"
+TAGS, DECK, VIEWERS, WARM, SWIPES = 60, 32, 300, 20, 10
+LONGEST: Final = 1.1  # times the deck with appeal
+APPEAL, TRAITS = "appeal", "traits"
 
 
 @dataclass(frozen=True)
-class Dealer:
-    """Decks by one learner."""
+class Service:
+    """One store and the decks from it."""
 
-    people: Town
-    population: Refitted
-    recommender: Recommender
+    context: Context
+    world: ServingIndex
+    decks: Decks
 
     @classmethod
-    def fitted(cls, people: Town, decided: list[MarketDecision], features: Matrix, traits: int) -> Dealer:
-        population = refit(decided, features, (traits,), seed=0)
-        fold, now = population.fold, decided[-1].at
-        indexed = IndexedStates.of(people.vocabulary, fold.learner, fold.prior, people.profiles[0].schema)
-        indexed.index.upsert(*people.profiles)
-        indexed.learn({place: tracked.state for place, tracked in population.tracked.items()})
-        indexed.index.set_appeal({place: population.heard.of(place, None, now) for place in range(len(people))})
-        return cls(people, population, indexed.recommender(ServiceConfig().policy))
+    def of(cls, file: Path, people: int, learner: str, settings: Mapping[str, Any]) -> Service:
+        moment = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
-    def deal(self, viewer: int) -> None:
-        now, fold = START + timedelta(days=1), self.population.fold
-        heard = self.population.heard.of(viewer, None, now)
-        me = Viewer(self.people.profiles[viewer], fold.learner, self.population.tracked[viewer].state, heard)
-        self.recommender.deck(me, DECK, now=now, rng=np.random.default_rng(viewer))
+        def clock() -> datetime:
+            nonlocal moment
+            moment += timedelta(seconds=1)
+            return moment
 
+        unlimited = QuotaLimit(None, timedelta(days=1))
+        rules = replace(ServiceConfig(), swipes=unlimited, decks=unlimited, edits=unlimited)
+        context = Context(SqlStore(f"sqlite:///{file}", readers=2), rules, clock, new_id)
+        tags = [f"tag {number}" for number in range(TAGS)]
+        Models(context).set_up(Vocabulary.of(tags=tags), learner, settings)
+        rng, profiles = np.random.default_rng(0), Profiles(context)
+        for number in range(people):
+            kind, other = ("man", "woman") if number % 2 else ("woman", "man")
+            about = ProfileInput(
+                name="Somebody",
+                born=date(1990, 1, 1),
+                i_am=frozenset({kind}),
+                i_look_for=frozenset({other}),
+                tags=frozenset(np.array(tags)[rng.random(TAGS) < 0.3].tolist()),
+                location=Coordinates(latitude=0.0, longitude=0.0),
+            )
+            profiles.put(f"p{number}", about).result()
+        world = ServingIndex(context)
+        world.load()
+        return cls(context, world, Decks(context, world, fresh_rng))
 
-def milliseconds(dealers: dict[str, Dealer], viewers: list[int], rounds: int) -> dict[str, float]:
-    """Of a deck, averaged over viewers, the best round after one to warm up."""
-    best = dict.fromkeys(dealers, math.inf)
-    for number in range(rounds + 1):
-        for name, dealer in dealers.items():
-            start = time.perf_counter()
-            for viewer in viewers:
-                dealer.deal(viewer)
-            if number:
-                best[name] = min(best[name], 1e3 * (time.perf_counter() - start) / len(viewers))
-    return best
+    def swipe(self, viewer: str, rng: np.random.Generator) -> None:
+        """A first, smaller deck, all of it decided on."""
+        for place, card in enumerate(self.decks.deck(viewer, SWIPES).cards):
+            decision = "like" if rng.random() < 0.4 else "pass"
+            swipe = Swipe(user=viewer, id=f"s{place}", candidate=card.person.id, decision=decision, deck=card.impression.deck)
+            Swipes(self.context).swipe(swipe).result()
+
+    def seconds(self, viewer: str) -> float:
+        begin = time.process_time()
+        found = self.decks.deck(viewer, DECK)
+        spent = time.process_time() - begin
+        assert len(found.cards) == DECK
+        return spent
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--side", type=int, default=2_500, help="people on each side")
+    parser.add_argument("--people", type=int, default=4_000)
     parser.add_argument("--traits", type=int, default=8)
     add_out(parser)
     options = parser.parse_args()
-    people = town("archetypes", 0, Census(side=options.side))
-    rng, features = np.random.default_rng(0), np.array([profile.features for profile in people.profiles])
-    swiped = rng.permutation(len(people))[:SWIPED].tolist()
-    decided = [
-        MarketDecision(viewer, candidate, 1 if people.says[viewer, candidate] else -1, START + timedelta(seconds=turn))
-        for turn, viewer in enumerate(swiped)
-        for candidate in rng.choice(len(people), SWIPES, replace=False).tolist()
+    learners = {APPEAL: ("probit-diag", {"appeal": True}), TRAITS: ("probit-traits", {"traits": options.traits})}
+    viewers = [f"p{number}" for number in range(VIEWERS + WARM)]
+    with tempfile.TemporaryDirectory() as folder:
+        services = {name: Service.of(Path(folder) / f"{name}.db", options.people, *one) for name, one in learners.items()}
+        for each in services.values():
+            rng = np.random.default_rng(1)
+            for viewer in viewers:
+                each.swipe(viewer, rng)
+            each.world.follow()
+        spent = np.array([[each.seconds(viewer) for each in services.values()] for viewer in viewers])[WARM:]
+        for each in services.values():
+            each.context.store.close()
+    mean = dict(zip(services, spent.mean(axis=0).tolist(), strict=True))
+    title = f"A deck of {DECK} among {options.people:,} people, {VIEWERS} viewers, {TAGS} tags"
+    rows = [
+        {"heard of candidates": name, "processor ms": 1e3 * each, "times as long": each / mean[APPEAL]}
+        for name, each in mean.items()
     ]
-    dealers = {name: Dealer.fitted(people, decided, features, many) for name, many in ((WITHOUT, 0), (WITH, options.traits))}
-    found = milliseconds(dealers, swiped[:VIEWERS], rounds=15)
-    title = f"A deck of {DECK} among {len(people):,} people, mean of {VIEWERS} viewers"
-    rows = [{"heard of candidates": name, "milliseconds": ms, "times as long": ms / found[WITHOUT]} for name, ms in found.items()]
     tell(options.out, Table("trait-decks", title, rows, timed=True))
-    if found[WITH] > LONGEST * found[WITHOUT]:
+    if mean[TRAITS] > LONGEST * mean[APPEAL]:
         print(f"OVER ITS LIMIT of {LONGEST}")
 
 
