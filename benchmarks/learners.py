@@ -18,11 +18,14 @@ from sklearn.linear_model import SGDClassifier
 import kaczmatch
 from kaczmatch.learners.belief.behaviour import initial_behaviour
 from kaczmatch.learners.belief.probit import Probit
+from kaczmatch.learners.contract import Learner
 from kaczmatch.learners.rules.block import BlockLearner
 from kaczmatch.report.results import Table
 from tables import add_out, tell
 
 USERS, SWIPES, D, POPULATION = 10_000, 64, 60, 2_000
+MOST_TRAITS = "`probit-traits`, 8 traits"
+MOST_BYTES = 1_750  # of a state with so many
 
 
 def best(rounds: int, work: Callable[[], Any]) -> float:
@@ -82,9 +85,14 @@ def scikit_learn_seconds(swipes: Swipes) -> float:
     return best(3, learn) / len(rows)
 
 
-def live_seconds(slug: str, swipes: Swipes) -> float:
+def compared_learners() -> dict[str, Learner]:
+    """All of them, and `probit-traits` with as many traits as a population selects at most."""
+    by_slug = {f"`{slug}`": kaczmatch.learner(slug) for slug in kaczmatch.LEARNERS}
+    return by_slug | {MOST_TRAITS: kaczmatch.learner("probit-traits", traits=8)}
+
+
+def live_seconds(learner: Learner, swipes: Swipes) -> float:
     """A live `swipe` call, as the service makes it."""
-    learner = kaczmatch.learner(slug)
 
     def learn() -> None:
         state = learner.start(np.ones(D))
@@ -94,9 +102,8 @@ def live_seconds(slug: str, swipes: Swipes) -> float:
     return best(10, learn) / len(swipes.rows)
 
 
-def replay_seconds(slug: str, swipes: Swipes) -> float:
+def replay_seconds(learner: Learner, swipes: Swipes) -> float:
     """A swipe of `replay`, from plain columns to states."""
-    learner = kaczmatch.learner(slug)
     return best(15, lambda: kaczmatch.replay(learner, swipes.columns)) / (USERS * SWIPES)
 
 
@@ -149,17 +156,19 @@ def main() -> None:
     swipes = Swipes()
     river, scikit_learn = river_seconds(swipes), scikit_learn_seconds(swipes)
     block, probit = numpy_block_seconds(swipes), readable_probit_seconds(swipes)
-    live = {slug: live_seconds(slug, swipes) for slug in kaczmatch.LEARNERS}
-    folded = {slug: replay_seconds(slug, swipes) for slug in kaczmatch.LEARNERS}
+    learners = compared_learners()
+    live = {name: live_seconds(each, swipes) for name, each in learners.items()}
+    folded = {name: replay_seconds(each, swipes) for name, each in learners.items()}
+    states = {name: len(each.start(kaczmatch.Prior.ones(D)).to_bytes()) for name, each in learners.items()}
 
     costs: list[dict[str, Any]] = [
         {
-            "learner": f"`{slug}`",
-            "bytes of a new state": len(kaczmatch.learner(slug).start(kaczmatch.Prior.ones(D)).to_bytes()),
-            "live, µs per swipe": 1e6 * live[slug],
-            "replay, µs per swipe": 1e6 * folded[slug],
+            "learner": name,
+            "bytes of a new state": states[name],
+            "live, µs per swipe": 1e6 * live[name],
+            "replay, µs per swipe": 1e6 * folded[name],
         }
-        for slug in kaczmatch.LEARNERS
+        for name in learners
     ]
     for name, seconds in (
         ("River `PAClassifier.learn_one`", river),
@@ -170,21 +179,24 @@ def main() -> None:
         costs.append(
             {"learner": name, "bytes of a new state": None, "live, µs per swipe": 1e6 * seconds, "replay, µs per swipe": None}
         )
-    ratios = [
-        ("a live `tk` swipe against River's `PAClassifier.learn_one`", river / live["tk"], 1),
-        ("a live `tk` swipe against scikit-learn's `partial_fit`", scikit_learn / live["tk"], 50),
-        ("`tk` in `replay` against River", river / folded["tk"], 80),
-        ("`block-nk` in `replay` against a numpy loop with `np.linalg.solve`", block / folded["block-nk"], 3),
-        ("`probit` in `replay` against its readable numpy rule", probit / folded["probit"], 15),
-        ("a live `probit-traits` swipe against `probit-diag`", live["probit-diag"] / live["probit-traits"], 1 / 2),
-        ("`probit-traits` in `replay` against `probit-diag`", folded["probit-diag"] / folded["probit-traits"], 1 / 3),
+    ratios: list[tuple[str, float, float]] = [
+        ("a live `tk` swipe against River's `PAClassifier.learn_one`", river / live["`tk`"], 1),
+        ("a live `tk` swipe against scikit-learn's `partial_fit`", scikit_learn / live["`tk`"], 50),
+        ("`tk` in `replay` against River", river / folded["`tk`"], 80),
+        ("`block-nk` in `replay` against a numpy loop with `np.linalg.solve`", block / folded["`block-nk`"], 3),
+        ("`probit` in `replay` against its readable numpy rule", probit / folded["`probit`"], 15),
     ]
+    for name in ("`probit-traits`", MOST_TRAITS):
+        ratios.append((f"a live {name} swipe against `probit-diag`", live["`probit-diag`"] / live[name], 1 / 2))
+        ratios.append((f"{name} in `replay` against `probit-diag`", folded["`probit-diag`"] / folded[name], 1 / 3))
     title = f"{USERS:,} users x {SWIPES} swipes, {D} tags, {POPULATION:,} candidates"
     compared = [{"compared": name, "times as fast": ratio} for name, ratio, _ in ratios]
     tell(options.out, Table("costs", title, costs, timed=True), Table("ratios", title, compared, timed=True))
     for name, ratio, floor in ratios:
         if ratio < floor:
             print(f"BELOW ITS FLOOR of {floor}: {name}")
+    if states[MOST_TRAITS] > MOST_BYTES:
+        print(f"OVER ITS LIMIT of {MOST_BYTES} bytes: {MOST_TRAITS}")
 
 
 if __name__ == "__main__":

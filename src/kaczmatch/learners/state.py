@@ -249,6 +249,13 @@ def check_rows(rows: Matrix) -> None:
         raise InvalidInput("features", f"row {bad[0]}: {problem_with(rows[bad[0]])}")
 
 
+def of_usable(rows: Matrix, found: Vector) -> Vector:
+    """What a kernel found of rows: NaN where it could not use one, which is refused."""
+    if np.isnan(found).any():
+        check_rows(rows)
+    return found
+
+
 def unchecked_rows(features: Features, state: State | None = None) -> Matrix:
     """The same for kernels that find unusable rows themselves."""
     if state is not None and isinstance(features, Mapping):

@@ -34,6 +34,7 @@ from kaczmatch.learners.state import (
     check_rows,
     feature_rows,
     in_shape_of,
+    of_usable,
     stacked_cells,
     unchecked_rows,
 )
@@ -140,9 +141,7 @@ class GaussianLearner(BeliefLearner):
     def probability(self, state: State, features: Features, appeal: ArrayLike = 0.0) -> Scores:
         rows, work = unchecked_rows(features, state), self.expand(self._checked_state(state).cells, state.dimensions)
         found = self.predicted(work, rows, self._said(appeal, len(rows)))
-        if np.isnan(found).any():
-            check_rows(rows)
-        return in_shape_of(found, features)
+        return in_shape_of(of_usable(rows, found), features)
 
     @final
     def estimated_label_noise(self, state: State) -> float:
@@ -164,10 +163,7 @@ class GaussianLearner(BeliefLearner):
         for state in suspects:
             if self._checked_state(state).dimensions != np.size(features):
                 raise InvalidInput("features", f"has {np.size(features)} values, a state has {state.dimensions} tags")
-        found = self.predicted_by_user(states, row, self._said(appeal, 1)[0])
-        if np.isnan(found).any():
-            check_rows(row[None])
-        return found
+        return of_usable(row[None], self.predicted_by_user(states, row, self._said(appeal, 1)[0]))
 
     def predicted_by_user(self, states: Sequence[State], features: Vector, said: Vector) -> Vector:
         """The probability that each of many users likes the same candidate; NaN where the features cannot be used."""

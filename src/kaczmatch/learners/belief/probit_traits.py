@@ -32,12 +32,22 @@ from kaczmatch.core.labels import Label, sign
 from kaczmatch.core.swipes import ShownCandidate, check_appeal
 from kaczmatch.core.tags import Features
 from kaczmatch.core.vectors import Matrix, Vector, as_vector, matvec, unit_rows
+from kaczmatch.learners.belief import trait_kernels
 from kaczmatch.learners.belief.behaviour import BEHAVIOUR_CELLS, initial_behaviour, updated_behaviour
-from kaczmatch.learners.belief.trait_kernels import SHAPE_CELLS, forget, predict, swipe
 from kaczmatch.learners.contract import BeliefLearner, FixedSizeLearner
 from kaczmatch.learners.kernels import Kernels
 from kaczmatch.learners.prior import Prior
-from kaczmatch.learners.state import Scores, State, StateRows, feature_rows, in_shape_of, stacked_cells
+from kaczmatch.learners.state import (
+    Scores,
+    State,
+    StateRows,
+    check_rows,
+    feature_rows,
+    in_shape_of,
+    of_usable,
+    stacked_cells,
+    unchecked_rows,
+)
 
 
 @final
@@ -47,7 +57,7 @@ class ProbitTraits(BeliefLearner, FixedSizeLearner):
 
     state_version: ClassVar[int] = 2  # 1 had tags and threshold independent
     slug: ClassVar[str] = "probit-traits"
-    kernels: ClassVar[Kernels] = Kernels(swipe, forget=forget, predict=predict)
+    kernels: ClassVar[Kernels] = Kernels(trait_kernels.swipe, forget=trait_kernels.forget, predict=trait_kernels.predict)
 
     traits: int = 4  # K; a fitted prior must have as many
     full: bool = False  # whether the whole covariance of tags is kept
@@ -105,32 +115,32 @@ class ProbitTraits(BeliefLearner, FixedSizeLearner):
         g = (1.0 - behaviour[0]) * density / (0.5 * behaviour[0] + (1.0 - behaviour[0]) * mass)
         p = p - (g * (g + t) / q) * np.outer(px, px)
         px[threshold] -= slopes @ px
-        m, shape = m + (y * g / math.sqrt(q)) * px, cells[-BEHAVIOUR_CELLS - SHAPE_CELLS : -BEHAVIOUR_CELLS]
+        m, shape = m + (y * g / math.sqrt(q)) * px, cells[-BEHAVIOUR_CELLS - trait_kernels.SHAPE_CELLS : -BEHAVIOUR_CELLS]
         return np.concatenate([m, self._lower(p), shape, updated_behaviour(behaviour, y, mass)])
 
     def width(self, dimensions: int) -> int:
         alone, rest = (0, dimensions + 1 + self.traits) if self.full else (dimensions, 1 + self.traits)
-        return 2 * alone + rest + rest * (rest + 1) // 2 + SHAPE_CELLS + BEHAVIOUR_CELLS
+        return 2 * alone + rest + rest * (rest + 1) // 2 + trait_kernels.SHAPE_CELLS + BEHAVIOUR_CELLS
 
     def weights(self, cells: Vector, dimensions: int) -> Vector:
         return cells[:dimensions]
 
     def coordinates(self, features: ArrayLike, appeal: ArrayLike = 0.0) -> Matrix:
         """(a/‖a‖, 1, z̄) for each row a of `features`."""
-        rows = unit_rows(feature_rows(features))
-        x = np.hstack([rows, np.ones((len(rows), 1)), self._rows_said(appeal, len(rows))[:, : self.traits]])
+        rows = unchecked_rows(features)
+        x, usable = trait_kernels.coordinate_rows(rows, self._rows_said(appeal, len(rows)), self.traits)
+        if not usable:
+            check_rows(rows)
         return x.reshape(*np.shape(features)[:-1], x.shape[1])
 
     def score(self, state: State, features: Features, appeal: ArrayLike = 0.0) -> Scores:
-        x, _ = self._heard(state, features, appeal)
-        return in_shape_of(matvec(x, self.mean(state)), features)
+        rows, said = self._heard(state, features, appeal)
+        return in_shape_of(matvec(self.coordinates(rows, said), self.mean(state)), features)
 
     def probability(self, state: State, features: Features, appeal: ArrayLike = 0.0) -> Scores:
-        x, doubts = self._heard(state, features, appeal)
-        spread = self.score_variance(state, x) + self._noise(state, doubts)
-        mass = ndtr(matvec(x, self.mean(state)) / np.sqrt(spread))
-        random_share = float(state.cells[-BEHAVIOUR_CELLS])
-        return in_shape_of(0.5 * random_share + (1.0 - random_share) * mass, features)
+        rows, said = self._heard(state, features, appeal)
+        found = trait_kernels.predict_rows(self._checked_state(state).cells.copy(), rows, said, self.parameters)
+        return in_shape_of(of_usable(rows, found), features)
 
     def probabilities_by_user(self, states: Sequence[State], features: ArrayLike, appeal: ArrayLike = 0.0) -> Vector:
         if not states:
@@ -138,17 +148,17 @@ class ProbitTraits(BeliefLearner, FixedSizeLearner):
         for state in states[:1] if isinstance(states, StateRows) else states:
             if self._checked_state(state).dimensions != np.size(features):
                 raise InvalidInput("features", f"has {np.size(features)} values, a state has {state.dimensions} tags")
-        x, doubts = self._heard(states[0], as_vector(features, "features"), appeal)
-        means, terms, random_share = self.stacked_beliefs(states)
-        z = matvec(means, x[0]) / np.sqrt(matvec(terms, self._form(x, doubts)[0]) + self.alpha)
-        return np.asarray(0.5 * random_share + (1.0 - random_share) * ndtr(z))
+        rows, said = self._heard(states[0], as_vector(features, "features"), appeal)
+        users = StateRows.of(states)
+        of_users = users.kept, users.changed, users.rows
+        return of_usable(rows, trait_kernels.predict_users(*of_users, rows[0], said[0], self.parameters))
 
     def stacked_beliefs(self, states: Sequence[State]) -> tuple[Matrix, Matrix, Vector]:
         """The second has variances of tags, their covariances with the threshold, the rest of P, then the squared weights of
         traits, on which doubts act."""
         cells = stacked_cells(states)
         n, alone = self.belief_size(states[0].dimensions), self._alone(states[0].dimensions)
-        variances, rest = cells[:, n : n + alone], cells[:, n + alone : -BEHAVIOUR_CELLS - SHAPE_CELLS].copy()
+        variances, rest = cells[:, n : n + alone], cells[:, n + alone : -BEHAVIOUR_CELLS - trait_kernels.SHAPE_CELLS].copy()
         slope, first = cells[:, -BEHAVIOUR_CELLS - 2], cells[:, -BEHAVIOUR_CELLS - 1]
         beside = -slope[:, None] * np.where(np.arange(alone) < first[:, None], variances, 0.0)
         rest[:, 0] -= slope * beside.sum(axis=1)
@@ -159,15 +169,13 @@ class ProbitTraits(BeliefLearner, FixedSizeLearner):
         return self._form(self.coordinates(rows, appeal), self._rows_said(appeal, len(rows))[:, self.traits :])
 
     def score_variance(self, state: State, x: Matrix) -> Vector:
-        n = self.belief_size(state.dimensions)
-        alone, rest = self._alone(state.dimensions), self._rest(self._checked_state(state).cells, n)
-        inner, threshold = x[:, alone:], state.dimensions
-        tags = x[:, :alone] - x[:, [threshold]] * self._slopes(state.cells, n)[:alone]
-        return np.asarray(tags**2 @ state.cells[n : n + alone] + np.einsum("ij,ij->i", inner @ rest, inner))
+        return trait_kernels.score_variances(self._checked_state(state).cells, x, self.traits, self._alone(state.dimensions))
 
     def decision_noise(self, state: State, appeal: ArrayLike = 0.0) -> Vector | float:
-        said = np.asarray(appeal, np.float64)
-        return self._noise(state, self._rows_said(said, len(said) if said.ndim == 2 else 1)[:, self.traits :])
+        n, cells = self.belief_size(state.dimensions), self._checked_state(state).cells
+        doubts = self._rows_said(appeal, len(np.asarray(appeal)) if np.ndim(appeal) == 2 else 1)[:, self.traits :]
+        variances = np.diag(self._rest(cells, n))[-self.traits :]
+        return np.asarray(matvec(doubts, cells[n - self.traits : n] ** 2 + variances) + self.alpha)
 
     def mean(self, state: State) -> Vector:
         return self._checked_state(state).cells[: self.belief_size(state.dimensions)]
@@ -215,13 +223,13 @@ class ProbitTraits(BeliefLearner, FixedSizeLearner):
         return alpha, -math.log(rate) if rate else math.inf, float(self.traits), float(self.full)
 
     def _heard(self, state: State, features: Features, appeal: ArrayLike) -> tuple[Matrix, Matrix]:
-        """φ and the doubts of each candidate; of whom nobody said anything, as the state's prior expects."""
-        rows, k = feature_rows(features, state), self.traits
+        """Features, and traits and doubts of each candidate; of whom nobody said anything, as the state's prior expects."""
+        rows, k = unchecked_rows(features, state), self.traits
         says_traits = np.ndim(appeal) == 2 or (np.shape(appeal) == (2 * k,) and len(rows) == 1)
         if not says_traits and state.prior.trait_map is not None:
+            check_rows(rows)
             appeal = state.prior.grown(state.dimensions).expected_traits(rows)
-        said = self._rows_said(appeal, len(rows))
-        return np.hstack([unit_rows(rows), np.ones((len(rows), 1)), said[:, :k]]), said[:, k:]
+        return rows, self._rows_said(appeal, len(rows))
 
     def _rows_said(self, appeal: ArrayLike, rows: int) -> Matrix:
         """Traits and doubts of each candidate; 0 with a doubt of 1 where nothing is known: an appeal says nothing of traits."""
@@ -233,15 +241,10 @@ class ProbitTraits(BeliefLearner, FixedSizeLearner):
         if said.shape not in ((1, 2 * self.traits), (rows, 2 * self.traits)):
             raise InvalidInput("appeal", f"must be {rows} x {2 * self.traits}, traits and their doubts, got {said.shape}")
         check_appeal(said)
-        return np.broadcast_to(said, (rows, 2 * self.traits))
+        return np.repeat(said, rows, axis=0) if len(said) != rows else np.ascontiguousarray(said)
 
     def _alone(self, dimensions: int) -> int:
         return 0 if self.full else dimensions
-
-    def _noise(self, state: State, doubts: Matrix) -> Vector:
-        n = self.belief_size(state.dimensions)
-        variances = np.diag(self._rest(self._checked_state(state).cells, n))[-self.traits :]
-        return np.asarray(matvec(doubts, state.cells[n - self.traits : n] ** 2 + variances) + self.alpha)
 
     def _form(self, x: Matrix, doubts: Matrix) -> Matrix:
         """What the terms of `stacked_beliefs` count in the variance of the score of each row of x."""
@@ -293,7 +296,4 @@ class ProbitTraits(BeliefLearner, FixedSizeLearner):
     def _rest(self, cells: Vector, n: int) -> Matrix:
         """P without the tags of which only variances are kept."""
         alone = self._alone(n - 1 - self.traits)
-        rows, columns = np.tril_indices(n - alone)
-        rest = np.empty((n - alone, n - alone))
-        rest[rows, columns] = rest[columns, rows] = cells[n + alone : n + alone + len(rows)]
-        return rest
+        return trait_kernels.unpacked(cells[n + alone :], n - alone)

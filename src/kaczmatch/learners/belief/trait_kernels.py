@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from numpy.typing import NDArray
 
-from kaczmatch.core.compiled import compiled, dot, usable_norm
-from kaczmatch.core.vectors import Vector
+from kaczmatch.core.compiled import compiled, compiled_short, dot, usable_norm
+from kaczmatch.core.vectors import Matrix, Vector
 from kaczmatch.learners.belief.behaviour import BEHAVIOUR_CELLS
 from kaczmatch.learners.belief.gaussian_kernels import forget_towards, like_probability, update_gains
-from kaczmatch.learners.kernels import BAD_FEATURES, DONE, forget_kernel, predict_kernel, swipe_kernel
+from kaczmatch.learners.kernels import BAD_FEATURES, DONE, forget_kernel, predict_kernel, predict_rows_kernel, swipe_kernel
+from kaczmatch.learners.state import row_of
 
 
 @compiled
@@ -29,6 +31,18 @@ def trait_coordinates(features: Vector, said: Vector, traits: int) -> Vector:
         for k in range(traits):
             x[d + 1 + k] = said[k]
     return x
+
+
+@compiled
+def coordinate_rows(features: Matrix, said: Matrix, traits: int) -> tuple[Matrix, bool]:
+    """φ of each row, and whether all rows can be used."""
+    x, usable = np.zeros((len(features), features.shape[1] + 1 + traits)), True
+    for j in range(len(features)):
+        row = trait_coordinates(features[j], said[j], traits)
+        usable &= row.shape[0] > 0
+        for i in range(row.shape[0]):
+            x[j, i] = row[i]
+    return x, usable
 
 
 # The cells between P and the behaviour: length of m, slope c, and of how many tags the threshold is kept apart.
@@ -98,6 +112,63 @@ def predict(cells: Vector, features: Vector, said: Vector, parameters: Vector) -
         return math.nan
     score, spread, _ = score_moments(cells, x, said, traits, 0 if parameters[3] > 0.0 else features.shape[0])
     return like_probability(score, spread, parameters, cells[-BEHAVIOUR_CELLS:])
+
+
+@predict_rows_kernel
+def predict_rows(cells: Vector, features: Matrix, said: Matrix, parameters: Vector) -> Vector:
+    """`predict` for many candidates."""
+    found = np.empty(len(features))
+    for i in range(len(features)):
+        found[i] = predict(cells, features[i], said[i], parameters)
+    return found
+
+
+@compiled_short
+def predict_users(
+    kept: Matrix, changed: Matrix, rows: NDArray[np.int32], features: Vector, said: Vector, parameters: Vector
+) -> Vector:
+    """`predict` for many users, whose cells are rows of `StateRows`. Many are still at the start: the first row."""
+    traits, found, at_start = int(parameters[2]), np.full(len(rows), np.nan), np.nan
+    x = trait_coordinates(features, said, traits)
+    alone = 0 if parameters[3] > 0.0 else features.shape[0]
+    for j in range(len(rows) if x.shape[0] else 0):
+        if rows[j] == 0 and not math.isnan(at_start):
+            found[j] = at_start
+            continue
+        cells = row_of(kept, changed, rows[j])
+        score, spread, _ = score_moments(cells, x, said, traits, alone)
+        found[j] = like_probability(score, spread, parameters, cells[-BEHAVIOUR_CELLS:])
+        if rows[j] == 0:
+            at_start = found[j]
+    return found
+
+
+@compiled
+def score_variances(cells: Vector, x: Matrix, traits: int, alone: int) -> Vector:
+    """The variance of the score of each row of coordinates, without doubts about candidates."""
+    found, n = np.empty(len(x)), x.shape[1]
+    slope, first = cells[-BEHAVIOUR_CELLS - 2], int(cells[-BEHAVIOUR_CELLS - 1])
+    rest = unpacked(cells[n + alone :], n - alone)
+    for j in range(len(x)):
+        row, total = x[j], 0.0
+        for i in range(alone):
+            apart = row[i] - slope * row[n - 1 - traits] if i < first else row[i]
+            total += apart * apart * cells[n + i]
+        for i in range(alone, n):
+            total += row[i] * dot(rest[i - alone], row[alone:])
+        found[j] = total
+    return found
+
+
+@compiled
+def unpacked(lower: Vector, size: int) -> Matrix:
+    """A symmetric matrix from the rows of its lower triangle, one after the other."""
+    found, place = np.empty((size, size)), 0
+    for i in range(size):
+        for j in range(i + 1):
+            found[i, j] = found[j, i] = lower[place]
+            place += 1
+    return found
 
 
 @forget_kernel

@@ -1,7 +1,7 @@
 """How many traits it pays to have: those that predict people who were not fitted, and rank for them.
 
 The choices are `probit-diag` with appeal (no traits) and `probit-traits` with 1, 4 and 8 traits. Each is fitted on four fifths of
-the people and tried on the others, as often with another fifth as it takes to try a hundred people. Swipes of those tried are
+the people and tried on the others, as often with another fifth as it takes to try 400 people. Swipes of those tried are
 predicted one by one, each from what was known before it. Every swipe counts alike: more traits pay for people with long
 histories. The fewest traits are taken whose log-loss is within one standard error of the best, or so near that it does not
 matter.
@@ -37,7 +37,7 @@ from kaczmatch.runner.contract import Runner
 
 LEAST_GAIN: Final = 0.001  # nats per swipe, for which more traits are worth having
 _PARTS: Final = 5  # of the people; one is held out
-_ENOUGH: Final = 100  # people tried, after which no other part is
+_ENOUGH: Final = 400  # people tried, after which no other part is: with a hundred it is chance whether traits rank better
 
 Advance = Callable[[], None]
 

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple, final
 
 import numpy as np
 
-from kaczmatch.core.vectors import Vector, unit_rows
+from kaczmatch.core.vectors import Matrix, Vector, unit_rows
 from kaczmatch.learners.belief.probit_traits import ProbitTraits
 from kaczmatch.recommend.decks.deck import Reason
 from kaczmatch.service.domain.records import Person
@@ -64,10 +64,11 @@ class CardReasons:
         parts = np.maximum(known, 0.0)
         best = np.argsort(-parts, axis=1, kind="stable")[:, :_MOST_TAGS]
         likes, weights = best.tolist(), np.take_along_axis(parts, best, axis=1).tolist()
-        totals, some = parts.sum(axis=1).tolist(), np.count_nonzero(known, axis=1).tolist()
+        by_others = (self._told_by_others(features, said) > np.maximum(_TELLING, parts.sum(axis=1))).tolist()
+        some = np.count_nonzero(known, axis=1).tolist()
         return [
             _LIKED_BY_OTHERS
-            if self._told_by_others(features[card], said[card]) > max(_TELLING, totals[card])
+            if by_others[card]
             else self._by_tags(
                 tuple([terms[place].name for place, weight in zip(likes[card], weights[card], strict=True) if weight > 0.0]),
                 one,
@@ -82,14 +83,17 @@ class CardReasons:
         usual = _USUAL[logged]
         return _UNLIKE_USUAL if usual is _EARLY and known else usual
 
-    def _told_by_others(self, features: Vector, said: Vector | None) -> float:
-        """What others say of the person beyond the tags, as this viewer weighs it. Of few people nothing is told."""
+    def _told_by_others(self, features: Matrix, said: Sequence[Vector | None]) -> Vector:
+        """What others say of each person beyond the tags, as this viewer weighs it. Of few people nothing is told."""
         model, learner, state = self.viewer.fold.traits, self.viewer.fold.learner, self.viewer.state
-        if said is None or model is None or not isinstance(learner, ProbitTraits):
-            return 0.0
-        beyond = said[: learner.traits] - model.expected(features)[0]
+        told, known = np.zeros(len(said)), [card for card, one in enumerate(said) if one is not None]
+        if not known or model is None or not isinstance(learner, ProbitTraits):
+            return told
+        heard = np.array([said[card] for card in known])
+        beyond = heard[:, : learner.traits] - model.expected(features[known])
         weights = learner.mean(state)[-learner.traits :]
-        return float(np.sum(np.where(said[learner.traits :] <= _MOST_DOUBT, weights * beyond, 0.0)))
+        told[known] = np.sum(np.where(heard[:, learner.traits :] <= _MOST_DOUBT, weights * beyond, 0.0), axis=1)
+        return told
 
 
 def disclosed_reason(logged: str) -> str:

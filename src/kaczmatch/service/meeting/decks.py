@@ -193,8 +193,9 @@ class Decks:
         }
         people = who_fits(reader, self.context, known, [card.candidate for card in cards if card.candidate not in hidden], now)
         cards = [card for card in cards if card.candidate in people]
-        said = self.serving_index.traits_of(known.versions.model, people)
-        return OpenDeck(deck, with_reasons(known, cards, people, said)) if cards else None
+        if not cards:
+            return None
+        return OpenDeck(deck, with_reasons(known, cards, people, self.serving_index.traits_of(known.versions.model, people)))
 
     def _draw(
         self, reader: Snapshot, recommender: Recommender, known: ViewerState, size: int, now: datetime

@@ -185,7 +185,7 @@ class _Market:
     def refit(self) -> None:
         """Fit the population to all that was decided, and fold everybody again under it, as the service would."""
         features, now = np.array([profile.features for profile in self.town.profiles]), self._decisions[-1].at
-        found = refit(self._decisions, features, self.heard, self.shared.refits, self.town.seed)
+        found = refit(self._decisions, features, self.shared.refits, self.town.seed)
         self.fold, self.heard = found.fold, found.heard
         self.tracked = [found.tracked.get(place, self.fold.start) for place in range(len(self.town))]
         self.people = self.people.relearned(self.fold.learner, self.fold.prior)

@@ -34,11 +34,24 @@ class Heard(Protocol):
 
 
 @final
+@dataclass(frozen=True, slots=True)
+class MarketDecision:
+    """One card as it was decided."""
+
+    viewer: int
+    candidate: int
+    label: int
+    at: datetime
+
+
+@final
 class HeardAppeal:
     """Appeal, whatever the population."""
 
-    def __init__(self) -> None:
+    def __init__(self, decided: Sequence[MarketDecision] = ()) -> None:
         self._tracker: AppealTracker = AppealModel().tracker()
+        for each in decided:
+            self._tracker.record(each.viewer, each.candidate, each.label, each.at)
 
     def of(self, candidate: int, viewer: int | None, now: datetime) -> float:
         return self._tracker.appeal_of(candidate, viewer, now)
@@ -72,17 +85,6 @@ class HeardTraits:
 
 
 @final
-@dataclass(frozen=True, slots=True)
-class MarketDecision:
-    """One card as it was decided."""
-
-    viewer: int
-    candidate: int
-    label: int
-    at: datetime
-
-
-@final
 @dataclass(frozen=True, slots=True, eq=False)
 class Refitted:
     """A population after a refit: everybody's decisions folded again under it."""
@@ -92,8 +94,8 @@ class Refitted:
     tracked: dict[int, TrackedState]  # of those who have decided anything
 
 
-def refit(decided: Sequence[MarketDecision], features: Matrix, heard: Heard, choices: Sequence[int], seed: int) -> Refitted:
-    """The population of all decisions so far, given in the order of time. Without traits, appeal is heard as before."""
+def refit(decided: Sequence[MarketDecision], features: Matrix, choices: Sequence[int], seed: int) -> Refitted:
+    """The population of all decisions so far, given in the order of time. Without traits, appeal is heard."""
     moments = np.array([each.at.replace(tzinfo=None) for each in decided], "datetime64[us]")
     log = SwipeLog(
         user=[each.viewer for each in decided],
@@ -103,6 +105,7 @@ def refit(decided: Sequence[MarketDecision], features: Matrix, heard: Heard, cho
         at=moments,
     )
     population = fit_population(log, choices=choices, seed=seed)
+    heard: Heard
     said: Vector | Matrix
     if isinstance(population.learner, ProbitTraits) and population.sites is not None:
         viewer: Integers = np.asarray(log.user).astype(np.int64)
@@ -115,6 +118,7 @@ def refit(decided: Sequence[MarketDecision], features: Matrix, heard: Heard, cho
         candidate = np.asarray(log.candidate_row)
         said = sites.traits_at(model, model.expected(features), viewer=viewer, candidate=candidate, at=now)
     else:
+        heard = HeardAppeal(decided)  # anew: a refit before this one may have had traits
         said = AppealModel().before_swipes(log)
     fold = EventFold(population.learner, population.prior)
     tracked: dict[int, TrackedState] = {}

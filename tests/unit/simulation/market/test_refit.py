@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
 import numpy as np
 import pytest
 
+from kaczmatch.core.vectors import Matrix
 from kaczmatch.learners.belief.probit_traits import ProbitTraits
 from kaczmatch.recommend.decks.policy import Always, DeckPlan
 from kaczmatch.recommend.samplers.registry import sampler
+from kaczmatch.simulation.market import engine
 from kaczmatch.simulation.market.engine import MarketSettings, Pace, play
 from kaczmatch.simulation.market.outcome import outcome
 from kaczmatch.simulation.market.populations import Census, town
-from kaczmatch.simulation.market.refit import HeardAppeal, MarketDecision, refit
+from kaczmatch.simulation.market.refit import HeardAppeal, MarketDecision, Refitted, refit
 
 NOW = datetime(2026, 1, 5, tzinfo=UTC)
 UNIFORM = Always(deck_plan=DeckPlan(sampler=sampler("uniform"), reason="compared"))
@@ -32,7 +35,7 @@ def decisions(seed: int = 0, people: int = 12, rounds: int = 4) -> list[MarketDe
 def test_everybody_who_decided_is_folded_again_and_hears_only_others() -> None:
     features = (np.random.default_rng(1).random((12, 5)) < 0.5).astype(float)
     decided = decisions()
-    found = refit(decided, features, HeardAppeal(), (2,), 0)
+    found = refit(decided, features, (2,), 0)
     assert isinstance(found.fold.learner, ProbitTraits)
     assert sorted(found.tracked) == list(range(12))
     assert all(each.swipes == 12 for each in found.tracked.values())
@@ -43,11 +46,25 @@ def test_everybody_who_decided_is_folded_again_and_hears_only_others() -> None:
     assert np.allclose(heard, found.heard.of(one.candidate, one.viewer, later))
 
 
-def test_without_traits_appeal_is_heard_as_before() -> None:
-    features, heard = (np.random.default_rng(1).random((12, 5)) < 0.5).astype(float), HeardAppeal()
-    found = refit(decisions(), features, heard, (0,), 0)
-    assert found.heard is heard
+def test_without_traits_appeal_is_heard_as_if_from_the_beginning() -> None:
+    features = (np.random.default_rng(1).random((12, 5)) < 0.5).astype(float)
+    decided, heard, later = decisions(), HeardAppeal(), NOW + timedelta(days=9)
+    found = refit(decided, features, (0,), 0)
+    for each in decided:
+        heard.record(found.fold.start.state, each.viewer, each.candidate, each.label, each.at)
+    assert [found.heard.of(one, 3, later) for one in range(12)] == [heard.of(one, 3, later) for one in range(12)]
     assert found.fold.prior.version.startswith("population-")
+
+
+def test_a_population_may_select_traits_once_and_none_the_next_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    selected = iter([(2,), (0,), (2,)])
+
+    def selecting(decided: Sequence[MarketDecision], features: Matrix, _: Sequence[int], seed: int) -> Refitted:
+        return refit(decided, features, next(selected), seed)
+
+    monkeypatch.setattr(engine, "refit", selecting)
+    here, pace = town("archetypes", 3, Census(side=8, tags=6)), Pace(rounds=4, deck=2)
+    assert len(play(here, lambda *_: UNIFORM, pace, MarketSettings(refits=(0, 2)))) == len(here) * pace.cards
 
 
 @pytest.mark.parametrize("traits", [0, 2])

@@ -1,0 +1,124 @@
+"""What traits cost a deck: two services on SQLite with the same people, one with traits and one with appeal, in turns.
+
+    python benchmarks/trait_decks.py [--people 4000] [--traits 8] [--out FOLDER]
+
+A deck is what a request gets, without HTTP: the viewer is read, a deck dealt by the default policy, and written. Viewers have
+swiped before. A deck with traits is to take at most a tenth longer, in processor time.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from kaczmatch.app.composition import fresh_rng, new_id
+from kaczmatch.recommend.people.vocabulary import Vocabulary
+from kaczmatch.report.results import Table
+from kaczmatch.schemas.profiles import Coordinates, ProfileInput
+from kaczmatch.service.domain.config import QuotaLimit, ServiceConfig
+from kaczmatch.service.domain.context import Context
+from kaczmatch.service.meeting.decks import Decks
+from kaczmatch.service.meeting.profiles import Profiles
+from kaczmatch.service.meeting.serving_index import ServingIndex
+from kaczmatch.service.meeting.swipes import Swipe, Swipes
+from kaczmatch.service.operations.models import Models
+from kaczmatch.storage import SqlStore
+from tables import add_out, tell
+
+TAGS, DECK, VIEWERS, WARM, SWIPES = 60, 32, 300, 20, 10
+LONGEST: Final = 1.1  # times the deck with appeal
+APPEAL, TRAITS = "appeal", "traits"
+
+
+@dataclass(frozen=True)
+class Service:
+    """One store and the decks from it."""
+
+    context: Context
+    world: ServingIndex
+    decks: Decks
+
+    @classmethod
+    def of(cls, file: Path, people: int, learner: str, settings: Mapping[str, Any]) -> Service:
+        moment = datetime(2026, 1, 1, 12, tzinfo=UTC)
+
+        def clock() -> datetime:
+            nonlocal moment
+            moment += timedelta(seconds=1)
+            return moment
+
+        unlimited = QuotaLimit(None, timedelta(days=1))
+        rules = replace(ServiceConfig(), swipes=unlimited, decks=unlimited, edits=unlimited)
+        context = Context(SqlStore(f"sqlite:///{file}", readers=2), rules, clock, new_id)
+        tags = [f"tag {number}" for number in range(TAGS)]
+        Models(context).set_up(Vocabulary.of(tags=tags), learner, settings)
+        rng, profiles = np.random.default_rng(0), Profiles(context)
+        for number in range(people):
+            kind, other = ("man", "woman") if number % 2 else ("woman", "man")
+            about = ProfileInput(
+                name="Somebody",
+                born=date(1990, 1, 1),
+                i_am=frozenset({kind}),
+                i_look_for=frozenset({other}),
+                tags=frozenset(np.array(tags)[rng.random(TAGS) < 0.3].tolist()),
+                location=Coordinates(latitude=0.0, longitude=0.0),
+            )
+            profiles.put(f"p{number}", about).result()
+        world = ServingIndex(context)
+        world.load()
+        return cls(context, world, Decks(context, world, fresh_rng))
+
+    def swipe(self, viewer: str, rng: np.random.Generator) -> None:
+        """A first, smaller deck, all of it decided on."""
+        for place, card in enumerate(self.decks.deck(viewer, SWIPES).cards):
+            decision = "like" if rng.random() < 0.4 else "pass"
+            swipe = Swipe(user=viewer, id=f"s{place}", candidate=card.person.id, decision=decision, deck=card.impression.deck)
+            Swipes(self.context).swipe(swipe).result()
+
+    def seconds(self, viewer: str) -> float:
+        begin = time.process_time()
+        found = self.decks.deck(viewer, DECK)
+        spent = time.process_time() - begin
+        assert len(found.cards) == DECK
+        return spent
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--people", type=int, default=4_000)
+    parser.add_argument("--traits", type=int, default=8)
+    add_out(parser)
+    options = parser.parse_args()
+    learners = {APPEAL: ("probit-diag", {"appeal": True}), TRAITS: ("probit-traits", {"traits": options.traits})}
+    viewers = [f"p{number}" for number in range(VIEWERS + WARM)]
+    with tempfile.TemporaryDirectory() as folder:
+        services = {name: Service.of(Path(folder) / f"{name}.db", options.people, *one) for name, one in learners.items()}
+        for each in services.values():
+            rng = np.random.default_rng(1)
+            for viewer in viewers:
+                each.swipe(viewer, rng)
+            each.world.follow()
+        spent = np.array([[each.seconds(viewer) for each in services.values()] for viewer in viewers])[WARM:]
+        for each in services.values():
+            each.context.store.close()
+    mean = dict(zip(services, spent.mean(axis=0).tolist(), strict=True))
+    title = f"A deck of {DECK} among {options.people:,} people, {VIEWERS} viewers, {TAGS} tags"
+    rows = [
+        {"heard of candidates": name, "processor ms": 1e3 * each, "times as long": each / mean[APPEAL]}
+        for name, each in mean.items()
+    ]
+    tell(options.out, Table("trait-decks", title, rows, timed=True))
+    if mean[TRAITS] > LONGEST * mean[APPEAL]:
+        print(f"OVER ITS LIMIT of {LONGEST}")
+
+
+if __name__ == "__main__":
+    main()
