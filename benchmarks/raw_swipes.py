@@ -127,7 +127,7 @@ class Swipes:
                 future.set_result(swipe["at"])
 
     def _beside(self) -> None:
-        core, moved = RequestCore(np.random.default_rng()), time.monotonic()
+        core, moved = RequestCore(threading.main_thread(), np.random.default_rng()), time.monotonic()
         while True:
             time.sleep(min(LOOK_SECONDS, MOVE_EVERY))
             core.look()

@@ -27,10 +27,10 @@ _COUNTED: Final = (0, 2, 5, 6, 7)  # of a line of /proc/stat: user, system, inte
 
 @final
 class RequestCore:
-    """`look` once per second: it moves the threads where another core has become the better one."""
+    """`look` once per second: it moves the threads where another core has become the better one. `loop` is that of events."""
 
-    def __init__(self, rng: np.random.Generator, proc: Path = Path("/proc")) -> None:
-        self._rng, self._proc = rng, proc
+    def __init__(self, loop: threading.Thread, rng: np.random.Generator, proc: Path = Path("/proc")) -> None:
+        self._loop, self._rng, self._proc = loop, rng, proc
         self._core: int | None = None
         self._before: tuple[float, Mapping[int, float], float] | None = None
         self.look()  # the next one has something to compare with
@@ -38,7 +38,7 @@ class RequestCore:
     def look(self) -> None:
         if len(ALL_CORES) < 2:
             return
-        threads = _request_threads()
+        threads = self._threads()
         now, used, own = time.monotonic(), _core_seconds(self._proc), sum(_seconds(self._proc, one) for one in threads)
         before, self._before = self._before, (now, used, own)
         if before is not None:
@@ -50,6 +50,14 @@ class RequestCore:
         if self._core is not None:
             for thread in threads:
                 run_on({self._core}, thread.native_id or 0)
+
+    def release(self) -> None:
+        """Let them run anywhere again: the service ends, and its process may go on."""
+        for thread in self._threads():
+            run_on(ALL_CORES, thread.native_id or 0)
+
+    def _threads(self) -> list[threading.Thread]:
+        return [one for one in threading.enumerate() if one is self._loop or one.name.startswith(_NAMES)]
 
 
 def better_core(others: Mapping[int, float], core: int | None, rng: np.random.Generator) -> int | None:
@@ -63,11 +71,6 @@ def better_core(others: Mapping[int, float], core: int | None, rng: np.random.Ge
     if core is None or core not in others:
         return best
     return best if others[core] - others[best] > MARGIN and rng.random() < 0.5 else core
-
-
-def _request_threads() -> list[threading.Thread]:
-    main = threading.main_thread()
-    return [one for one in threading.enumerate() if one.is_alive() and (one is main or one.name.startswith(_NAMES))]
 
 
 def _seconds(proc: Path, thread: threading.Thread) -> float:

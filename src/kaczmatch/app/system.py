@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -68,9 +69,11 @@ class System:
     jobs: list[tuple[float, str, Callable[[], object]]] = field(default_factory=list)  # seconds between turns, name, job
     on_stop: list[Callable[[], object]] = field(default_factory=list)  # after the last turn of every job
     on_webhook: list[Callable[[str], None]] = field(default_factory=list)  # called with the outcome of each try
+    loop_thread: threading.Thread = field(init=False)
 
     def start(self) -> None:
-        """Get ready in the background; until then requests are told to come back."""
+        """Get ready in the background; until then requests are told to come back. The caller runs the event loop."""
+        self.loop_thread = threading.current_thread()
         self.background.once("start", self._prepare)
 
     def wait_started(self) -> None:
@@ -115,7 +118,9 @@ class System:
         self.health.set_ready()
         log.info("ready", people=len(self.serving_index), seconds=self.health.step_seconds)
         if self.settings.url.startswith("sqlite"):  # PostgreSQL does half of the work in processes of its own
-            self.background.every(LOOK_SECONDS, "request core", RequestCore(fresh_rng()).look)
+            core = RequestCore(self.loop_thread, fresh_rng())
+            self.background.every(LOOK_SECONDS, "request core", core.look)
+            self.on_stop.append(core.release)
         self.background.every(PROBE_SECONDS, "write probe", self.health.probe)
         self.background.every(FOLLOW_SECONDS, "follow", self._follow)
         self.background.every(MAINTENANCE_SECONDS, "maintenance", Maintenance(self.context).run)

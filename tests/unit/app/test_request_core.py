@@ -82,7 +82,7 @@ def test_request_threads_go_to_the_free_core_and_later_to_another_and_others_sta
         def look(thread: threading.Thread) -> None:
             used = dict.fromkeys(ALL_CORES, 0)
             usage(tmp_path, used)
-            core = RequestCore(np.random.default_rng(0), tmp_path)
+            core = RequestCore(threading.main_thread(), np.random.default_rng(0), tmp_path)
             for free in (second, first):
                 for _ in range(9):  # it stays where it is half of the time
                     used = {one: ticks + (0 if one == free else 10**9) for one, ticks in used.items()}
@@ -90,6 +90,8 @@ def test_request_threads_go_to_the_free_core_and_later_to_another_and_others_sta
                     core.look()
                 assert cores_of(thread) == cores_of(threading.main_thread()) == {free}
             assert cores_of(beside) == ALL_CORES
+            core.release()
+            assert cores_of(thread) == cores_of(threading.main_thread()) == ALL_CORES
 
         with_thread("kaczmatch requests_0", look)
 
