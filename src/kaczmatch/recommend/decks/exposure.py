@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 import math
 import threading
 from collections.abc import Hashable, Iterable, Mapping
@@ -14,13 +15,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from kaczmatch.core.compiled import compiled_short
 from kaczmatch.core.errors import InvalidInput, check_number
-from kaczmatch.core.vectors import Integers, Vector, as_vector
+from kaczmatch.core.vectors import Vector, as_vector
 from kaczmatch.recommend.index.id_numbers import IdNumbers
-from kaczmatch.recommend.index.membership import NO_BITS, Bits, PersonNumbers, to_bits
+from kaczmatch.recommend.index.membership import NO_BITS, Bits, PersonNumbers, bits_at, to_bits
 
 HALF_LIFE_DAYS = 7.0
 _DAY = 86_400.0
 _UNKNOWN = -2  # -1: not in the index
+_NOBODY: PersonNumbers = np.empty(0, np.int32)
 
 
 @final
@@ -41,10 +43,11 @@ class Exposure:
         self._ids = IdNumbers() if index_ids is None else index_ids
         self._cards = np.zeros(64)
         self._total = 0.0
-        # Who was over the limit at the last query. As long as the limit rises, only they and people shown since can be over it.
+        # Who was over the limit at the last query, by the cards that they had when they were last looked at, the fewest first. As
+        # long as the limit rises, only the first of them and people shown since need a look.
         self._limit = -math.inf
-        self._over = np.empty(0, np.int64)
-        self._is_over = np.zeros(64, np.bool_)
+        self._over: list[tuple[float, int]] = []
+        self._over_bits = to_bits(_NOBODY, 64)
         self._since: list[int] = []
         self._numbers: WeakKeyDictionary[IdNumbers, _NumberCache] = WeakKeyDictionary()
 
@@ -109,7 +112,7 @@ class Exposure:
 
     def restore(self, cards: Vector, origin: str) -> None:
         """What `kept` has told of the same index. The array may be mapped from a file."""
-        self._cards, self._is_over = cards, np.zeros(len(cards), np.bool_)
+        self._cards, self._over_bits = cards, to_bits(_NOBODY, len(cards))
         self._origin = datetime.fromisoformat(origin) if origin else None
         self._total = float(cards.sum())
         self._invalidate()
@@ -119,37 +122,55 @@ class Exposure:
         if missing > 0:
             more = max(missing, len(self._cards) // 8)
             self._cards = np.append(self._cards, np.zeros(more))
-            self._is_over = np.append(self._is_over, np.zeros(more, np.bool_))
+            self._over_bits = np.append(self._over_bits, to_bits(_NOBODY, len(self._cards))[len(self._over_bits) :])
 
     def over_cap(self, people: int, at: datetime) -> list[Hashable]:
         """Who is over the cap, in a population of so many people."""
         with self._lock:
-            return self._ids.ids(self._update_over_cap(people, at).tolist())
+            self._update_over_cap(people, at)
+            return self._ids.ids(sorted(slot for _, slot in self._over))
 
     def over_cap_bits(self, index_ids: IdNumbers, at: datetime) -> Bits:
         """The same for the people of an index, as bits by number. The caller holds the index's read lock."""
         with self._lock:
-            over = self._update_over_cap(len(index_ids), at)
-            if not len(over):
+            self._update_over_cap(len(index_ids), at)
+            if not self._over:
                 return NO_BITS
             if index_ids is self._ids:
-                return to_bits(over.astype(np.int32), index_ids.capacity)
+                return self._over_bits.copy()  # others change theirs while this one is searched with
             known = self._numbers.get(index_ids)
             if known is None or known.version != index_ids.version:
                 known = self._numbers[index_ids] = _NumberCache(index_ids.version)
-            return to_bits(known.of(over, self._ids, index_ids), index_ids.capacity)
+            return to_bits(
+                known.of(np.array([slot for _, slot in self._over], np.int64), self._ids, index_ids), index_ids.capacity
+            )
 
-    def _update_over_cap(self, people: int, at: datetime) -> NDArray[np.int64]:
+    def _update_over_cap(self, people: int, at: datetime) -> None:
         limit = self.cap * (self._unit(at) + self._total / max(people, 1))
         if limit < self._limit:
-            over = np.flatnonzero(self._cards > limit)
-            self._is_over[self._over] = False
-            self._is_over[over] = True
+            slots = np.flatnonzero(self._cards > limit)
+            self._over_bits = to_bits(slots.astype(np.int32), len(self._cards))
+            self._over = [*zip(self._cards[slots].tolist(), slots.tolist(), strict=True)]
+            heapq.heapify(self._over)
         else:
-            over = _still_over(self._cards, limit, self._over, np.array(self._since, np.int64), self._is_over)
+            since = np.array(self._since, np.int32)
+            shown = since[(self._cards[since] > limit) & ~bits_at(self._over_bits, since)].tolist()
+            for slot in dict.fromkeys(shown):
+                self._flip(slot)
+                heapq.heappush(self._over, (float(self._cards[slot]), slot))
+            while self._over and self._over[0][0] <= limit:
+                slot = self._over[0][1]
+                cards = float(self._cards[slot])
+                if cards > limit:  # they were shown again
+                    heapq.heapreplace(self._over, (cards, slot))
+                else:
+                    self._flip(slot)
+                    heapq.heappop(self._over)
         self._since.clear()
-        self._over, self._limit = over, limit
-        return over
+        self._limit = limit
+
+    def _flip(self, slot: int) -> None:
+        self._over_bits[slot >> 6] ^= np.uint64(1 << (slot & 63))
 
     def _invalidate(self) -> None:
         """The next query looks at everybody, not only at who was over the limit or has been shown since."""
@@ -187,23 +208,6 @@ def _count(counted: Vector, slots: PersonNumbers, cards: Vector, unit: float) ->
             counted[slots[j]] += cards[j] * unit
             total += cards[j] * unit
     return total
-
-
-@compiled_short
-def _still_over(cards: Vector, limit: float, over: Integers, since: Integers, is_over: NDArray[np.bool_]) -> Integers:
-    """Who is over a limit, of those who were over a lower one and of those who were shown since. Marks them."""
-    found, count = np.empty(len(over) + len(since), np.int64), 0
-    for slot in over:
-        is_over[slot] = cards[slot] > limit
-        if is_over[slot]:
-            found[count] = slot
-            count += 1
-    for slot in since:
-        if cards[slot] > limit and not is_over[slot]:
-            is_over[slot] = True
-            found[count] = slot
-            count += 1
-    return found[:count]
 
 
 @final
