@@ -187,12 +187,8 @@ class ProbitTraits(BeliefLearner, FixedSizeLearner):
         return 0.5 * float(self._checked_state(state).cells[-BEHAVIOUR_CELLS])
 
     def draws(self, state: State, count: int, rng: np.random.Generator) -> Matrix:
-        mean, alone = self.mean(state), self._alone(state.dimensions)
-        noise = rng.standard_normal((count, len(mean)))
-        noise[:, :alone] *= np.sqrt(state.cells[len(mean) : len(mean) + alone])
-        noise[:, alone:] = noise[:, alone:] @ np.linalg.cholesky(self._rest(state.cells, len(mean))).T
-        noise[:, state.dimensions] -= noise @ self._slopes(state.cells, len(mean))
-        return np.asarray(mean + noise)
+        noise = rng.standard_normal((count, self.belief_size(state.dimensions)))
+        return trait_kernels.drawn_tastes(self._checked_state(state).cells, noise, self.traits, self._alone(state.dimensions))
 
     def change_detected(self, cells: Vector) -> bool:
         """Whether the last swipe showed that the taste has changed. The caller then starts again from the prior."""

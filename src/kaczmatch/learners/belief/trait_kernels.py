@@ -18,30 +18,24 @@ from kaczmatch.learners.state import row_of
 @compiled
 def trait_coordinates(features: Vector, said: Vector, traits: int) -> Vector:
     """φ = (x̃, 1, z̄); empty where the features cannot be used. Traits of which nothing is known are 0."""
-    d = features.shape[0]
-    squared = dot(features, features)
-    if not usable_norm(squared):
-        return np.empty(0)
-    x = np.zeros(d + 1 + traits)
-    scale = 1.0 / math.sqrt(squared) if squared > 0.0 else 0.0
-    for i in range(d):
-        x[i] = features[i] * scale
-    x[d] = 1.0
-    if said.shape[0] == 2 * traits:
-        for k in range(traits):
-            x[d + 1 + k] = said[k]
-    return x
+    x, usable = coordinate_rows(features.reshape(1, -1), said.reshape(1, -1), traits)
+    return x[0] if usable else np.empty(0)
 
 
 @compiled
 def coordinate_rows(features: Matrix, said: Matrix, traits: int) -> tuple[Matrix, bool]:
     """φ of each row, and whether all rows can be used."""
-    x, usable = np.zeros((len(features), features.shape[1] + 1 + traits)), True
+    d, known, usable = features.shape[1], said.shape[1] == 2 * traits, True
+    x = np.empty((len(features), d + 1 + traits))
     for j in range(len(features)):
-        row = trait_coordinates(features[j], said[j], traits)
-        usable &= row.shape[0] > 0
-        for i in range(row.shape[0]):
-            x[j, i] = row[i]
+        squared = dot(features[j], features[j])
+        usable &= usable_norm(squared)
+        scale = 1.0 / math.sqrt(squared) if squared > 0.0 else 0.0
+        for i in range(d):
+            x[j, i] = features[j, i] * scale
+        x[j, d] = 1.0
+        for k in range(traits):
+            x[j, d + 1 + k] = said[j, k] if known else 0.0
     return x, usable
 
 
@@ -130,17 +124,47 @@ def predict_users(
     """`predict` for many users, whose cells are rows of `StateRows`. Many are still at the start: the first row."""
     traits, found, at_start = int(parameters[2]), np.full(len(rows), np.nan), np.nan
     x = trait_coordinates(features, said, traits)
-    alone = 0 if parameters[3] > 0.0 else features.shape[0]
-    for j in range(len(rows) if x.shape[0] else 0):
+    n, alone = x.shape[0], 0 if parameters[3] > 0.0 else features.shape[0]
+    if n == 0:
+        return found
+    counts, doubts = _variance_counts(x, said, traits, alone), _doubts(said, traits)
+    for j in range(len(rows)):
         if rows[j] == 0 and not math.isnan(at_start):
             found[j] = at_start
             continue
         cells = row_of(kept, changed, rows[j])
-        score, spread, _ = score_moments(cells, x, said, traits, alone)
-        found[j] = like_probability(score, spread, parameters, cells[-BEHAVIOUR_CELLS:])
+        slope, first = cells[-BEHAVIOUR_CELLS - 2], int(cells[-BEHAVIOUR_CELLS - 1])
+        spread = dot(counts, cells[n + alone : n + alone + counts.shape[0]])
+        for i in range(alone):
+            apart = x[i] - slope if i < first else x[i]
+            spread += apart * apart * cells[n + i]
+        for k in range(traits):
+            spread += doubts[k] * cells[n - traits + k] * cells[n - traits + k]
+        found[j] = like_probability(dot(x, cells[:n]), spread, parameters, cells[-BEHAVIOUR_CELLS:])
         if rows[j] == 0:
             at_start = found[j]
     return found
+
+
+@compiled
+def _variance_counts(x: Vector, said: Vector, traits: int, alone: int) -> Vector:
+    """What each cell of P beyond the first `alone` coordinates counts in the variance of a score with its doubts."""
+    rest, doubts = x.shape[0] - alone, _doubts(said, traits)
+    counts, place = np.empty(rest * (rest + 1) // 2), 0
+    for i in range(rest):
+        for j in range(i):
+            counts[place] = 2.0 * x[alone + i] * x[alone + j]
+            place += 1
+        counts[place] = x[alone + i] * x[alone + i]
+        if i >= rest - traits:
+            counts[place] += doubts[i - rest + traits]
+        place += 1
+    return counts
+
+
+@compiled
+def _doubts(said: Vector, traits: int) -> Vector:
+    return said[traits:] if said.shape[0] == 2 * traits else np.ones(traits)
 
 
 @compiled
@@ -148,16 +172,57 @@ def score_variances(cells: Vector, x: Matrix, traits: int, alone: int) -> Vector
     """The variance of the score of each row of coordinates, without doubts about candidates."""
     found, n = np.empty(len(x)), x.shape[1]
     slope, first = cells[-BEHAVIOUR_CELLS - 2], int(cells[-BEHAVIOUR_CELLS - 1])
-    rest = unpacked(cells[n + alone :], n - alone)
+    variances, squares = cells[n : n + alone], np.empty(alone)
     for j in range(len(x)):
-        row, total = x[j], 0.0
         for i in range(alone):
-            apart = row[i] - slope * row[n - 1 - traits] if i < first else row[i]
-            total += apart * apart * cells[n + i]
+            apart = x[j, i] - slope * x[j, n - 1 - traits] if i < first else x[j, i]
+            squares[i] = apart * apart
+        total, place = dot(squares, variances), n + alone
         for i in range(alone, n):
-            total += row[i] * dot(rest[i - alone], row[alone:])
+            beside = 0.0
+            for k in range(alone, i):
+                beside += cells[place] * x[j, k]
+                place += 1
+            total += x[j, i] * (2.0 * beside + cells[place] * x[j, i])
+            place += 1
         found[j] = total
     return found
+
+
+@compiled
+def drawn_tastes(cells: Vector, noise: Matrix, traits: int, alone: int) -> Matrix:
+    """A taste of the belief from each row of standard normal numbers."""
+    n = noise.shape[1]
+    slope, first, threshold = cells[-BEHAVIOUR_CELLS - 2], int(cells[-BEHAVIOUR_CELLS - 1]), n - 1 - traits
+    root, tastes = _lower_root(unpacked(cells[n + alone :], n - alone)), np.empty(noise.shape)
+    deviations = np.sqrt(cells[n : n + alone])
+    for j in range(len(noise)):
+        apart = 0.0
+        for i in range(alone):
+            moved = deviations[i] * noise[j, i]
+            tastes[j, i] = cells[i] + moved
+            apart += moved if i < first else 0.0
+        for i in range(alone, n):
+            moved = 0.0
+            for k in range(i - alone + 1):
+                moved += root[i - alone, k] * noise[j, alone + k]
+            tastes[j, i] = cells[i] + moved
+        tastes[j, threshold] -= slope * apart
+    return tastes
+
+
+@compiled
+def _lower_root(matrix: Matrix) -> Matrix:
+    """The Cholesky factor. A variance that rounding made negative counts as none."""
+    root = np.zeros(matrix.shape)
+    for i in range(len(matrix)):
+        for j in range(i + 1):
+            left = matrix[i, j] - np.sum(root[i, :j] * root[j, :j])
+            if i == j:
+                root[i, i] = math.sqrt(max(left, 0.0))
+            elif root[j, j] > 0.0:
+                root[i, j] = left / root[j, j]
+    return root
 
 
 @compiled

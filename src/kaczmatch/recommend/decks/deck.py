@@ -58,7 +58,8 @@ class Deck:
 
     `eligible` new people could have been shown, each with a propensity of at least `min_propensity`.
     In an empty deck, `empty` says why, `empty_code` which sentence that is, and `hints` which filter to widen, the most helpful
-    first. `next_at` is the end of the first cooldown after which somebody can be shown again.
+    first. `next_at` is the end of the first cooldown after which somebody can be shown again. `traits` are those by which the
+    cards were scored, and their doubts, where there are any.
     """
 
     cards: tuple[Card, ...]
@@ -70,6 +71,7 @@ class Deck:
     min_propensity: float = 1.0
     next_at: datetime | None = None
     empty_code: str = ""
+    traits: Mapping[Hashable, Vector] = field(default_factory=dict, repr=False, compare=False)
 
     def _repr_html_(self) -> str:
         if not self.cards:

@@ -100,7 +100,8 @@ class Recommender:
             Card(ids[i], how[i][0], how[i][1], propensities[i], mutual[i])
             for i in descending(own if self.private_order else scores, rng).tolist()
         ]
-        return Deck(tuple(cards), self.policy.slug, plan, draft.eligible, min_propensity=dealt.min_propensity)
+        traits = dict(zip(ids, shown.appeal, strict=True)) if shown.appeal.ndim == 2 else {}
+        return Deck(tuple(cards), self.policy.slug, plan, draft.eligible, min_propensity=dealt.min_propensity, traits=traits)
 
     def simulate(
         self,

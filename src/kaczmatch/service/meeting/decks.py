@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final, final
@@ -10,6 +10,7 @@ from typing import Final, final
 import numpy as np
 
 from kaczmatch.core.errors import InvalidInput, check_integer
+from kaczmatch.core.vectors import Vector
 from kaczmatch.recommend.decks.deck import Deck, Reason
 from kaczmatch.recommend.decks.policy import Experience
 from kaczmatch.recommend.decks.rank import RankedCandidates
@@ -159,7 +160,8 @@ class Decks:
             Impression(known.person.id, deck.id, str(who), now, place, propensity, score, REASONS[reason])
             for place, (who, reason, _, propensity, score) in enumerate(drawn.cards, len(picked))
         ]
-        return None, self.begin_storing(known, deck, cards, people, numbers, instead_of=last, present=present)
+        said = None if picked else drawn.traits
+        return None, self.begin_storing(known, deck, cards, people, numbers, said, instead_of=last, present=present)
 
     def open_ranked(self, user: str, ranking: RankedCandidates) -> OpenDeck:
         """A deck of people whom the app found itself, the best first. They were not drawn, so no card has a propensity.
@@ -235,13 +237,14 @@ class Decks:
         cards: list[Impression],
         people: dict[str, Person],
         numbers: Mapping[str, int],
+        said: Mapping[Hashable, Vector] | None = None,
         *,
         instead_of: str | None = None,
         present: bool = False,
     ) -> DealtDeck:
         """Log a deck, without those who are gone: whose number is nobody's any more.
 
-        Reasons are worked out while the deck is on its way.
+        Reasons are worked out while the deck is on its way. `said` are everybody's traits, where they were read already.
         """
         user, config = deck.user, self.context.config
         drawn = deck.min_propensity is not None
@@ -265,5 +268,6 @@ class Decks:
         whole = with_cards(deck, cards, numbers)
         prefetch: list[RecordKey] = [(Person, (user,)), (PersonCounters, (user,))]
         stored = self.context.store.write(work, locks=[user, *(card.candidate for card in cards)], prefetch=prefetch)
-        said = self.serving_index.traits_of(known.versions.model, people)
+        if said is None:
+            said = self.serving_index.traits_of(known.versions.model, people)
         return DealtDeck(OpenDeck(whole, with_reasons(known, cards, people, said)), numbers, stored)
