@@ -192,6 +192,21 @@ def test_a_refit_that_predicts_worse_is_not_put_in_use_and_a_change_can_be_taken
     assert verify(town.context).problems == ()
 
 
+def test_decks_and_swipes_go_on_when_a_fit_drops_traits_and_another_brings_them_back() -> None:
+    town = a_town()
+    neutral = Prior(np.zeros(len(TAGS)), "neutral-6", threshold=0.0)
+    fits = [("probit-diag", {"appeal": True}, neutral), ("probit-traits", {"traits": TRAITS + 1}, a_prior(7, TRAITS + 1))]
+    for woman, fit in enumerate([None, *fits]):
+        if fit is not None:
+            assert town.relearning.relearn(*fit)
+        for user in (f"w{woman}", f"m{woman}"):  # by the model before, and then by the new one
+            (card,) = town.deck(user, 1).cards
+            town.swipe(user, card.person.id, deck=card.impression.deck)
+            town.world.follow()
+        town.relearning.resume()
+        assert verify(town.context).problems == ()
+
+
 def test_hindsight_knows_traits_as_of_each_deck() -> None:
     town = a_town()
     town.import_swipe("w0", "m1")
