@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from kaczmatch.evaluation.measures.holdout_ranking import ranked_holdouts
 from kaczmatch.evaluation.measures.match_pairs import MutualSwipes, match_pairs
 from kaczmatch.evaluation.measures.shuffled_labels import shuffled_trial
+from kaczmatch.evaluation.peers.crossover import with_fit_users
 from kaczmatch.evaluation.protocol.contenders import Contender, contenders
 from kaczmatch.evaluation.protocol.trial import Protocol, Trial
 from kaczmatch.formats.swipe_table import SwipeTable
@@ -77,6 +78,15 @@ def test_forward_nothing_that_was_fitted_depends_on_what_comes_after_the_fit(see
         assert one.prior.fingerprint == again.prior.fingerprint
         if one.traits is not None and again.traits is not None:
             assert np.array_equal(one.traits.sites.sites, again.traits.sites.sites)
+
+
+def test_forward_the_same_users_are_tested_with_fewer_to_fit() -> None:
+    table = small_table(0)
+    trial = trial_of(replace(table, at=table.at + np.arange(len(table.users))[table.user] * 10_000_000), knowledge="forward")
+    fewer = with_fit_users(trial, 2)
+    assert fewer.fit.sum() == 2
+    assert fewer.fitted_at == trial.fitted_at
+    assert [fewer.table.users[user] for user in fewer.tested] == [table.users[user] for user in trial.tested]
 
 
 @settings(max_examples=15)

@@ -85,7 +85,7 @@ def crossover(trial: Trial, comparison: PeerComparison, peer: Peer, progress: Pr
 def with_fit_users(trial: Trial, number: int) -> Trial:
     """The same log with only so many users of the fit group: for the prior and for appeal."""
     keep = np.sort(np.concatenate([at_most(number, np.flatnonzero(trial.fit)), np.flatnonzero(~trial.fit)]))
-    return Trial(_of_users(trial.table, keep), trial.protocol)
+    return Trial(_of_users(trial.table, keep), trial.protocol, trial.fitted_at)
 
 
 def _of_users(table: SwipeTable, users: Places) -> SwipeTable:

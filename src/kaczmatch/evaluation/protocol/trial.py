@@ -68,10 +68,12 @@ class Protocol:
 @final
 @dataclass(frozen=True, eq=False)
 class Trial:
-    """A table of swipes and a protocol. Users go by their number."""
+    """A table of swipes and a protocol. Users go by their number. Where the table is a part of another, `moment` is the other's
+    `fitted_at`."""
 
     table: SwipeTable
     protocol: Protocol
+    moment: int | None = None
 
     @cached_property
     def fit(self) -> NDArray[np.bool_]:
@@ -84,6 +86,8 @@ class Trial:
     @cached_property
     def fitted_at(self) -> int:
         """The moment before which the population is fitted: when four fifths of all users had begun, or after the last swipe."""
+        if self.moment is not None:
+            return self.moment
         if self.protocol.knowledge != "forward":
             return int(self.clock.max(initial=0)) + 1
         first = np.sort(self.clock[self.begin[:-1]])
