@@ -567,6 +567,20 @@ FAULTS = (
         "tests/unit/recommend/test_exposure.py -k dealt",
     ),
     Fault(
+        "that whoever is over the exposure cap and is shown again stays over it",
+        "recommend/decks/exposure.py",
+        "                if cards > limit:  # they were shown again\n",
+        "                if False:\n",
+        "tests/unit/recommend/test_exposure.py -k over",
+    ),
+    Fault(
+        "letting threads of requests run anywhere again when the service ends",
+        "app/request_core.py",
+        "            run_on(ALL_CORES, thread.native_id or 0)\n",
+        "            pass\n",
+        "tests/unit/app/test_request_core.py",
+    ),
+    Fault(
         "that a snapshot belongs to the store that knows it",
         "service/meeting/index_snapshot.py",
         "    return kept is not None and kept.changes_read <= snapshot.changes and",
