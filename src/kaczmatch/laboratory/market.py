@@ -19,6 +19,7 @@ from kaczmatch.simulation.market.arms import DEFAULT, GREEDY, PAPER, MarketPolic
 from kaczmatch.simulation.market.engine import Pace
 from kaczmatch.simulation.market.outcome import SOON, MarketOutcome
 from kaczmatch.simulation.market.populations import ABOUT, Census, town
+from kaczmatch.simulation.market.refit import Refits
 
 ASKED_OF = "archetypes"  # where the default has to show this:
 TIMES_PAPER, OF_GREEDY, MOST_GINI = 3.0, 0.95, 0.50
@@ -56,7 +57,7 @@ class MarketComparison:
         return self.mean(policy, "matches_per_100") / below if below > 0.0 else np.nan
 
 
-def policies_named(names: Sequence[str], refits: tuple[int, ...] = ()) -> list[MarketPolicy]:
+def policies_named(names: Sequence[str], refits: Refits | None = None) -> list[MarketPolicy]:
     """The policies of these names, or all. Those that believe something refit it after each round, where `refits` are given."""
     known = {arm.name: arm for arm in market_policies()}
     if refits:

@@ -23,7 +23,7 @@ SMALL: dict[str, Any] = {
     "census": {"side": 8},
     "pace": {"rounds": 1, "deck": 3},
     "seeds": 2,
-    "refits": (),
+    "refits": None,
     "group": "",
 }
 

@@ -64,6 +64,17 @@ def test_where_nothing_is_shared_the_fewest_traits_are_taken() -> None:
     assert [each.traits for each in found.choices] == [0, 4]
 
 
+def test_covariances_of_tags_are_kept_where_they_are_asked_for_with_traits_and_without() -> None:
+    log = simulated(1, shared=0.0, users=30, tags=6)
+    for choice, slugs in ((0, ("probit-diag", "probit")), (1, ("probit-traits", "probit-traits"))):
+        sizes = []
+        for full, slug in zip((False, True), slugs, strict=True):
+            found = fit_population(log, choices=(choice,), full=full)
+            assert (found.learner.slug, found.traits) == (slug, choice)
+            sizes.append(len(found.learner.start(found.prior).cells))
+        assert sizes[1] > sizes[0]
+
+
 def tried(traits: int, behind: float, error: float, ahead: float = 0.02, ahead_error: float = 0.01) -> TraitChoice:
     return TraitChoice(traits, 0.58 + behind, behind, error, ahead if traits else 0.0, ahead_error if traits else 0.0)
 

@@ -18,6 +18,7 @@ from kaczmatch.service.meeting.card_reasons import CardReasons
 from kaczmatch.service.meeting.preferences import Preferences
 from kaczmatch.service.meeting.profile_features import features_of
 from kaczmatch.service.meeting.viewer_context import load_viewer_context, load_viewer_state
+from kaczmatch.service.operations.models import Models
 from kaczmatch.service.operations.overview import overview
 from kaczmatch.service.operations.refit import Refit
 from kaczmatch.service.operations.verification import verify
@@ -160,6 +161,24 @@ def test_a_refit_selects_and_is_shown_in_the_console(monkeypatch: pytest.MonkeyP
         shown = overview(town.context).traits
         assert shown is not None
         assert len(shown.tried) == 4
+
+
+@pytest.mark.parametrize(("learner", "full"), [("probit-diag", False), ("probit", True)])
+def test_a_refit_without_traits_may_bring_them_back_in_the_same_form(
+    learner: str, full: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kaczmatch.service.operations.models._ENOUGH_PEOPLE", 1)
+    town = a_town()
+    town.import_swipe("w0", "m0")
+    town.import_swipe("w0", "m1", "pass")
+    fitted = Models(town.context).fit("probit-traits", {"full": full}, choices=(0,))
+    assert fitted is not None
+    assert fitted.learner == learner
+    town.relearning.relearn(fitted.learner, fitted.settings, fitted.prior, selection=fitted.selection or "[]")
+    asked: list[Any] = []
+    monkeypatch.setattr(Models, "fit", lambda _, *chosen: asked.append(chosen))
+    assert Refit(town.context).run() is None
+    assert asked == [("probit-traits", {"full": full})]
 
 
 def test_fitted_sites_are_kept_by_the_pass() -> None:

@@ -235,6 +235,7 @@ def market(
     traits: Annotated[
         int | None, typer.Option(min=0, max=64, help="Refit with so many traits; --refit alone selects how many.")
     ] = None,
+    full: Annotated[bool, typer.Option("--full", help="Refit, and keep covariances of tags: ten times the memory.")] = False,
     group: Annotated[str, typer.Option(help="A tag or kind: how often these people are shown and matched, beside others.")] = "",
     workers: Processes = 1,
     ray: Ray = None,
@@ -243,9 +244,12 @@ def market(
 ) -> None:
     """Compare deck policies in a simulated market in which both sides choose and learn."""
     from kaczmatch.cli.research.market import run
+    from kaczmatch.simulation.market.refit import Refits
 
     census = {"side": side, "like_rate": like_rate, "label_noise": label_noise, "people": people}
-    refits = (() if not refit else (0, 1, 4, 8)) if traits is None else (traits,)
+    refits = None
+    if refit or full or traits is not None:
+        refits = Refits(full=full) if traits is None else Refits((traits,), full)
     pace = {"rounds": rounds, "deck": deck}
     more = {"refits": refits, "group": group, "ray": ray, "workers": workers}
     run(population.value, policy or [], census, pace, seeds, out=out, as_json=json, **more)  # type: ignore[arg-type]

@@ -21,6 +21,7 @@ from kaczmatch.simulation.market.arms import MarketPolicy
 from kaczmatch.simulation.market.engine import Pace
 from kaczmatch.simulation.market.outcome import MarketOutcome
 from kaczmatch.simulation.market.populations import Census
+from kaczmatch.simulation.market.refit import Refits
 
 
 def run(
@@ -30,7 +31,7 @@ def run(
     pace: Mapping[str, Any],
     seeds: int,
     *,
-    refits: tuple[int, ...],
+    refits: Refits | None,
     group: str,
     out: Path | None,
     as_json: bool,

@@ -12,12 +12,11 @@ from kaczmatch.core.errors import InvalidInput, check_integer
 from kaczmatch.core.swipes import AnyLog, SwipeLog
 from kaczmatch.core.vectors import Integers
 from kaczmatch.learners.belief.gaussian import GaussianLearner
-from kaczmatch.learners.belief.probit_diagonal import ProbitDiagonal
 from kaczmatch.learners.belief.probit_traits import ProbitTraits
 from kaczmatch.learners.logs.grouping import user_numbers
 from kaczmatch.learners.population.trait_fit import fit_traits
 from kaczmatch.learners.population.trait_log import SiteLog
-from kaczmatch.learners.population.trait_selection import TraitChoice, compared, prior_with_appeal, selected
+from kaczmatch.learners.population.trait_selection import TraitChoice, compared, prior_with_appeal, selected, without_traits
 from kaczmatch.learners.prior import Prior
 from kaczmatch.runner.contract import Runner
 from kaczmatch.runner.local import LocalRunner
@@ -76,7 +75,8 @@ def fit_population(
     traits = selected(found) if found else tried[0]
     fitted = [names[each] for each in chosen.tolist()]
     if not traits:
-        return FittedPopulation(ProbitDiagonal(appeal=True), prior_with_appeal(mine), None, names, fitted, found)
+        alone = without_traits(full=full)
+        return FittedPopulation(alone, prior_with_appeal(alone, mine), None, names, fitted, found)
     learner = ProbitTraits(traits=traits, full=full)
     fit = fit_traits(learner, mine, numbers, seed=seed, advance=advance, runner=runner)
     return FittedPopulation(learner, fit.prior, fit.sites, names, fitted, found)

@@ -1,10 +1,10 @@
 """How many traits it pays to have: those that predict people who were not fitted, and rank for them.
 
-The choices are `probit-diag` with appeal (no traits) and `probit-traits` with 1, 4 and 8 traits. Each is fitted on four fifths of
-the people and tried on the others, as often with another fifth as it takes to try 400 people. Swipes of those tried are
-predicted one by one, each from what was known before it. Every swipe counts alike: more traits pay for people with long
-histories. The fewest traits are taken whose log-loss is within one standard error of the best, or so near that it does not
-matter.
+The choices are `probit-diag` with appeal (no traits) and `probit-traits` with 1, 4 and 8 traits; where covariances of tags are
+kept, `probit` stands for `probit-diag`. Each is fitted on four fifths of the people and tried on the others, as often with
+another fifth as it takes to try 400 people. Swipes of those tried are predicted one by one, each from what was known before it.
+Every swipe counts alike: more traits pay for people with long histories. The fewest traits are taken whose log-loss is within one
+standard error of the best, or so near that it does not matter.
 
 But a log-loss can fall because shares of likes are predicted better, which orders nobody's candidates. So traits must also rank
 better than the choice without them, by at least one standard error: the AUC of a person's swipes with the start's weights, and of
@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from kaczmatch.core.ranking_metrics import auc
 from kaczmatch.core.swipes import SwipeLog
 from kaczmatch.core.vectors import Integers, Matrix, Vector
+from kaczmatch.learners.belief.probit import Probit
 from kaczmatch.learners.belief.probit_diagonal import ProbitDiagonal
 from kaczmatch.learners.belief.probit_traits import ProbitTraits
 from kaczmatch.learners.contract import ProbabilisticLearner
@@ -135,7 +136,8 @@ def _tried(
         said = fit.sites.traits_at(model, model.expected(log.features), viewer=viewer, candidate=candidate, at=at)
         learner, prior = one, fit.prior
     else:
-        learner, prior = ProbitDiagonal(appeal=True), prior_with_appeal(fitting)
+        learner = without_traits(full=full)
+        prior = prior_with_appeal(learner, fitting)
         said = AppealModel().at_moments(fitting, viewer=trying.user, candidate=candidate, at=at.astype("datetime64[us]"))
     seen = trying.with_appeal(said)
     p = np.clip(progressive_predictions(learner, seen, prior=prior), 1e-9, 1.0 - 1e-9)
@@ -163,7 +165,12 @@ def _ranking(learner: ProbabilisticLearner, prior: Prior, seen: SwipeLog, place:
     return np.asarray(np.where(known, areas, 0.0).sum(axis=1) / np.where(known.any(axis=1), known.sum(axis=1), np.nan))
 
 
-def prior_with_appeal(log: SwipeLog) -> Prior:
-    """Of `probit-diag` with appeal as each swipe's user could know it."""
+def without_traits(*, full: bool) -> Probit | ProbitDiagonal:
+    """The learner with appeal in place of traits. `full` keeps covariances of tags."""
+    return Probit(appeal=True) if full else ProbitDiagonal(appeal=True)
+
+
+def prior_with_appeal(learner: Probit | ProbitDiagonal, log: SwipeLog) -> Prior:
+    """With appeal as each swipe's user could know it."""
     seen = log.with_appeal(AppealModel().before_swipes(log))
-    return fit_prior(ProbitDiagonal(appeal=True), seen, neutral=np.zeros(log.dimensions))
+    return fit_prior(learner, seen, neutral=np.zeros(log.dimensions))

@@ -151,7 +151,7 @@ class Models:
         """What people like, from those who have swiped; None where they are too few to say.
 
         For `probit-traits` it also selects, among `choices`, how many traits it pays to have. Where it pays to have none, that
-        is `probit-diag`.
+        is `probit-diag`, or `probit` where covariances of tags are kept.
         """
         with self.context.store.read() as reader:
             current = self.context.catalogue.current(reader)
@@ -167,7 +167,7 @@ class Models:
         found: FittedPopulation = self.context.compute(partial(_fitted_population, swipes, dimensions, choices, rule.full))
         tried = json.dumps([astuple(one) for one in found.choices])
         if not found.traits:
-            return FittedModel("probit-diag", {"appeal": True}, found.prior, tried)
+            return FittedModel(found.learner.slug, {"appeal": True}, found.prior, tried)
         sites = _sites(found, list(dict.fromkeys(swipe.candidate for swipe in swipes)))
         return FittedModel(slug, {**settings, "traits": found.traits}, found.prior, tried, sites)
 

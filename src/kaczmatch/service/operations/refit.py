@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import final
 
+from kaczmatch.learners.belief.probit import Probit
 from kaczmatch.learners.belief.probit_traits import ProbitTraits
 from kaczmatch.service.domain.catalogue import FIRST_ANSWERS_ONLY
 from kaczmatch.service.domain.context import Context
@@ -38,7 +39,9 @@ class Refit:
             return None
         settings = {FIRST_ANSWERS_ONLY: False} | json.loads(model.settings)  # learned as before, from another start
         # Where the last fit chose to have no traits, this one may choose otherwise.
-        chosen = (ProbitTraits.slug, {}) if model.selection and model.learner != ProbitTraits.slug else (model.learner, settings)
+        chosen = model.learner, settings
+        if model.selection and model.learner != ProbitTraits.slug:
+            chosen = ProbitTraits.slug, {"full": model.learner == Probit.slug}
         fitted = Models(self.context).fit(*chosen)
         if fitted is None or fitted.prior.version == model.prior:
             return None

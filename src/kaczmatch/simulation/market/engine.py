@@ -30,7 +30,7 @@ from kaczmatch.recommend.scoring import Viewer
 from kaczmatch.runner.local import LocalRunner
 from kaczmatch.service.domain.catalogue import neutral_prior
 from kaczmatch.service.domain.config import ServiceConfig
-from kaczmatch.simulation.market.refit import Heard, HeardAppeal, MarketDecision, refit
+from kaczmatch.simulation.market.refit import Heard, HeardAppeal, MarketDecision, Refits, refit
 from kaczmatch.simulation.market.town import START, Town, compatible
 
 # Which policy deals somebody's deck in a round: by (place in the town, round), both from 0.
@@ -69,7 +69,7 @@ class MarketSettings:
     fusion: str = ""  # the usual one of the learner
     picks: PickAssignment | None = None  # of everybody, each round; half of a deck are picks then, as far as there are any
     exposure_cap: float = field(default_factory=lambda: ServiceConfig().exposure_cap)
-    refits: tuple[int, ...] = ()  # numbers of traits from which a refit after each round selects; none: no refits
+    refits: Refits | None = None  # after each round, or never
 
 
 @final
@@ -101,8 +101,8 @@ def play_and_rank(town: Town, policy_of: PolicyOf, pace: Pace, shared: MarketSet
         market.pick(number)
         for viewer in order.permutation(len(town)).tolist():
             market.turn(viewer, number, policy_of(viewer, number))
-        if market.shared.refits and number + 1 < pace.rounds:
-            market.refit()
+        if market.shared.refits is not None and number + 1 < pace.rounds:
+            market.refit(market.shared.refits)
     return market.log(), market.ranking()
 
 
@@ -182,10 +182,10 @@ class _Market:
         self.people.learn({viewer: self.tracked[viewer].state})
         self.people.index.set_appeal({candidate: self.heard.of(candidate, None, now) for candidate in shown})
 
-    def refit(self) -> None:
+    def refit(self, refits: Refits) -> None:
         """Fit the population to all that was decided, and fold everybody again under it, as the service would."""
         features, now = np.array([profile.features for profile in self.town.profiles]), self._decisions[-1].at
-        found = refit(self._decisions, features, self.shared.refits, self.town.seed)
+        found = refit(self._decisions, features, refits, self.town.seed)
         self.fold, self.heard = found.fold, found.heard
         self.tracked = [found.tracked.get(place, self.fold.start) for place in range(len(self.town))]
         self.people = self.people.relearned(self.fold.learner, self.fold.prior)

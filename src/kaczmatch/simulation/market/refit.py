@@ -15,7 +15,7 @@ from kaczmatch.core.vectors import Integers, Matrix, Vector
 from kaczmatch.learners.belief.probit_traits import ProbitTraits
 from kaczmatch.learners.logs.event_fold import EventFold, TrackedState
 from kaczmatch.learners.population.appeal import AppealModel, AppealTracker
-from kaczmatch.learners.population.population_fit import fit_population
+from kaczmatch.learners.population.population_fit import CHOICES, fit_population
 from kaczmatch.learners.population.trait_log import SiteLog
 from kaczmatch.learners.population.traits import CandidateTraits, Sites, TraitModel
 from kaczmatch.learners.state import State
@@ -94,7 +94,16 @@ class Refitted:
     tracked: dict[int, TrackedState]  # of those who have decided anything
 
 
-def refit(decided: Sequence[MarketDecision], features: Matrix, choices: Sequence[int], seed: int) -> Refitted:
+@final
+@dataclass(frozen=True, slots=True)
+class Refits:
+    """Numbers of traits from which a refit selects, and whether covariances of tags are kept."""
+
+    choices: tuple[int, ...] = CHOICES
+    full: bool = False
+
+
+def refit(decided: Sequence[MarketDecision], features: Matrix, refits: Refits, seed: int) -> Refitted:
     """The population of all decisions so far, given in the order of time. Without traits, appeal is heard."""
     moments = np.array([each.at.replace(tzinfo=None) for each in decided], "datetime64[us]")
     log = SwipeLog(
@@ -104,7 +113,7 @@ def refit(decided: Sequence[MarketDecision], features: Matrix, choices: Sequence
         label=[each.label for each in decided],
         at=moments,
     )
-    population = fit_population(log, choices=choices, seed=seed)
+    population = fit_population(log, choices=refits.choices, full=refits.full, seed=seed)
     heard: Heard
     said: Vector | Matrix
     if isinstance(population.learner, ProbitTraits) and population.sites is not None:

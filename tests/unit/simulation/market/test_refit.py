@@ -16,7 +16,7 @@ from kaczmatch.simulation.market import engine
 from kaczmatch.simulation.market.engine import MarketSettings, Pace, play
 from kaczmatch.simulation.market.outcome import outcome
 from kaczmatch.simulation.market.populations import Census, town
-from kaczmatch.simulation.market.refit import HeardAppeal, MarketDecision, Refitted, refit
+from kaczmatch.simulation.market.refit import HeardAppeal, MarketDecision, Refits, Refitted, refit
 
 NOW = datetime(2026, 1, 5, tzinfo=UTC)
 UNIFORM = Always(deck_plan=DeckPlan(sampler=sampler("uniform"), reason="compared"))
@@ -35,7 +35,7 @@ def decisions(seed: int = 0, people: int = 12, rounds: int = 4) -> list[MarketDe
 def test_everybody_who_decided_is_folded_again_and_hears_only_others() -> None:
     features = (np.random.default_rng(1).random((12, 5)) < 0.5).astype(float)
     decided = decisions()
-    found = refit(decided, features, (2,), 0)
+    found = refit(decided, features, Refits((2,)), 0)
     assert isinstance(found.fold.learner, ProbitTraits)
     assert sorted(found.tracked) == list(range(12))
     assert all(each.swipes == 12 for each in found.tracked.values())
@@ -49,7 +49,7 @@ def test_everybody_who_decided_is_folded_again_and_hears_only_others() -> None:
 def test_without_traits_appeal_is_heard_as_if_from_the_beginning() -> None:
     features = (np.random.default_rng(1).random((12, 5)) < 0.5).astype(float)
     decided, heard, later = decisions(), HeardAppeal(), NOW + timedelta(days=9)
-    found = refit(decided, features, (0,), 0)
+    found = refit(decided, features, Refits((0,)), 0)
     for each in decided:
         heard.record(found.fold.start.state, each.viewer, each.candidate, each.label, each.at)
     assert [found.heard.of(one, 3, later) for one in range(12)] == [heard.of(one, 3, later) for one in range(12)]
@@ -57,20 +57,20 @@ def test_without_traits_appeal_is_heard_as_if_from_the_beginning() -> None:
 
 
 def test_a_population_may_select_traits_once_and_none_the_next_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    selected = iter([(2,), (0,), (2,)])
+    selected = iter([Refits((2,)), Refits((0,)), Refits((0,), full=True), Refits((2,))])
 
-    def selecting(decided: Sequence[MarketDecision], features: Matrix, _: Sequence[int], seed: int) -> Refitted:
+    def selecting(decided: Sequence[MarketDecision], features: Matrix, _: Refits, seed: int) -> Refitted:
         return refit(decided, features, next(selected), seed)
 
     monkeypatch.setattr(engine, "refit", selecting)
-    here, pace = town("archetypes", 3, Census(side=8, tags=6)), Pace(rounds=4, deck=2)
-    assert len(play(here, lambda *_: UNIFORM, pace, MarketSettings(refits=(0, 2)))) == len(here) * pace.cards
+    here, pace = town("archetypes", 3, Census(side=8, tags=6)), Pace(rounds=5, deck=1)
+    assert len(play(here, lambda *_: UNIFORM, pace, MarketSettings(refits=Refits((0, 2))))) == len(here) * pace.cards
 
 
 @pytest.mark.parametrize("traits", [0, 2])
 def test_a_refitted_market_is_the_same_each_time(traits: int) -> None:
     here, pace = town("archetypes", 3, Census(side=8, tags=6)), Pace(rounds=2, deck=2)
-    first, again = (play(here, lambda *_: UNIFORM, pace, MarketSettings(refits=(traits,))) for _ in range(2))
+    first, again = (play(here, lambda *_: UNIFORM, pace, MarketSettings(refits=Refits((traits,)))) for _ in range(2))
     assert len(first) == len(here) * pace.cards
     assert np.array_equal(first.candidate, again.candidate)
     assert 0.0 <= outcome(first, here).of_possible <= 1.0
