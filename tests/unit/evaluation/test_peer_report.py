@@ -5,6 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 import numpy as np
+import pytest
 
 from kaczmatch.evaluation.measures.bootstrap import Interval
 from kaczmatch.evaluation.measures.bootstrap_scores import BootstrapScores
@@ -14,6 +15,7 @@ from kaczmatch.evaluation.peers.contract import PeerModel
 from kaczmatch.evaluation.peers.crossover import Crossover, CrossoverPoint, with_fit_users
 from kaczmatch.evaluation.peers.individual import IndividualPeer
 from kaczmatch.evaluation.peers.population import PopulationPeer
+from kaczmatch.evaluation.protocol.contenders import TRAITS
 from kaczmatch.evaluation.protocol.trial import Protocol, Trial
 from kaczmatch.evaluation.reporting.advice import _better_peer
 from kaczmatch.evaluation.reporting.crossover import crossover_tables, crossover_words
@@ -27,10 +29,11 @@ def unmade(seed: int) -> PeerModel:
     raise AssertionError("nobody is asked to learn here")
 
 
-def found(**areas: list[float]) -> PeerComparison:
-    """Peers with these mean AUCs at each t and a default of 0.7 throughout; users differ, but alike under everybody."""
+def found(*better: str, **areas: list[float]) -> PeerComparison:
+    """Peers with these mean AUCs at each t and a default of 0.7 throughout, or of ours a `better` one of 0.8; users differ, but
+    alike under everybody."""
     rng = np.random.default_rng(0)
-    means = {DEFAULT: [0.7] * 3, WITH_APPEAL: [0.6] * 3, ALONE: [0.5, 0.55, 0.6]} | areas
+    means = dict.fromkeys(better, [0.8] * 3) | {DEFAULT: [0.7] * 3, WITH_APPEAL: [0.6] * 3, ALONE: [0.5, 0.55, 0.6]} | areas
     users = rng.normal(0.0, 0.1, (1, 60, 1))
     values = np.array(list(means.values())).T[:, None, :] + users + rng.normal(0.0, 0.01, (3, 60, len(means)))
     peers = [IndividualPeer(name, unmade, appeal="appeal" in name) for name in areas if name != "crowd"]
@@ -51,6 +54,15 @@ def test_where_none_wins_the_words_say_from_when_on_ours_is_better() -> None:
     assert words[0].startswith(f"No individual peer is better than {DEFAULT}")
     assert words[0].endswith("better than every one of them from 5 swipes on.")
     assert words[1].endswith("better than every one of them from 0 swipes on.")
+
+
+def test_peers_are_compared_with_traits_where_those_were_tested() -> None:
+    assert found(weak=[0.5] * 3).ours == DEFAULT
+    comparison = found(TRAITS, weak=[0.75, 0.5, 0.5])
+    assert comparison.ours == TRAITS
+    assert verdict_words(comparison)[0].startswith(f"No individual peer is better than {TRAITS}")
+    (row,) = difference_tables(comparison)[0].rows
+    assert row["lead"] == pytest.approx(0.8 - 1.75 / 3, abs=0.01)
 
 
 def test_a_lead_that_is_lost_again_does_not_count() -> None:

@@ -18,7 +18,7 @@ from kaczmatch.evaluation.peers.contract import Clock, Peer, PeerResult
 from kaczmatch.evaluation.peers.individual import IndividualPeer
 from kaczmatch.evaluation.peers.own import as_peer
 from kaczmatch.evaluation.peers.population import fits_at_each
-from kaczmatch.evaluation.protocol.contenders import Contender
+from kaczmatch.evaluation.protocol.contenders import TRAITS, Contender
 from kaczmatch.evaluation.protocol.progress import Progress
 from kaczmatch.evaluation.protocol.trial import Places, Trial
 from kaczmatch.learners.contract import ProbabilisticLearner
@@ -50,6 +50,11 @@ class PeerComparison:
     @property
     def times(self) -> Sequence[int]:
         return self.scores.times
+
+    @property
+    def ours(self) -> str:
+        """What peers are compared with: traits where they were tested, otherwise the default."""
+        return TRAITS if TRAITS in self.scores.names else DEFAULT
 
     def differences(self, name: str, other: str) -> list[Interval]:
         """One minus the other at each number of swipes; simultaneous over all others and numbers of swipes."""

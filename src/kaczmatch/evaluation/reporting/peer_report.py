@@ -36,7 +36,12 @@ def peer_part(found: PeerComparison, crossing: Crossover | None) -> ReportPart:
 def _figure(found: PeerComparison) -> Figure:
     scores = found.scores
     best = sorted((peer for peer in found.peers if peer.individual), key=lambda peer: -scores.mean_auc(peer.name).mean)[:DRAWN]
-    names = [DEFAULT, ALONE, APPEAL, *(peer.name for peer in [*best, *(each for each in found.peers if not each.individual)])]
+    names = [
+        *dict.fromkeys([found.ours, DEFAULT]),
+        ALONE,
+        APPEAL,
+        *(peer.name for peer in [*best, *(each for each in found.peers if not each.individual)]),
+    ]
     chart = line_chart(
         auc_points(scores, names), x="swipes", y="auc", title="Compared with other libraries", names=names,
         x_title="swipes learned from", y_title="AUC, mean over users", height=340,
@@ -62,13 +67,13 @@ def quality_table(found: PeerComparison) -> Table:
 
 
 def difference_tables(found: PeerComparison) -> list[Table]:
-    """How far the default is ahead of each peer: over all numbers of swipes, from which on, and at each."""
+    """How far ours is ahead of each peer: over all numbers of swipes, from which on, and at each."""
     over_all, at_each = [], []
     for peer in found.peers:
         equal = counterpart(peer)
-        gaps, equal_gaps = found.differences(DEFAULT, peer.name), found.differences(equal, peer.name)
-        since, lowest = found.better_from(DEFAULT, peer.name), min(gaps, key=lambda gap: gap.low)
-        mean, without_prior = found.scores.mean_difference(DEFAULT, peer.name), found.scores.mean_difference(equal, peer.name)
+        gaps, equal_gaps = found.differences(found.ours, peer.name), found.differences(equal, peer.name)
+        since, lowest = found.better_from(found.ours, peer.name), min(gaps, key=lambda gap: gap.low)
+        mean, without_prior = found.scores.mean_difference(found.ours, peer.name), found.scores.mean_difference(equal, peer.name)
         over_all.append(
             {
                 "peer": peer.name,
@@ -90,12 +95,12 @@ def difference_tables(found: PeerComparison) -> list[Table]:
             at_each.append(row | {"verdict": verdict(gap)})
     over_all.sort(key=lambda row: float(str(row["lead"])))
     note = (
-        f"{DEFAULT} minus the peer, user by user, mean over all numbers of swipes with its 95 % interval. Lowest low: the lowest end of the intervals at the single "
+        f"{found.ours} minus the peer, user by user, mean over all numbers of swipes with its 95 % interval. Lowest low: the lowest end of the intervals at the single "
         f"numbers of swipes, which is above -{MARGIN} where it is not worse anywhere. Without prior: {ALONE}, with "
         "appeal where the peer has it but nothing learned from the population, minus the peer."
     )
     return [
-        Table("peers-leads", "How far the default is ahead of each peer in AUC", over_all, note),
+        Table("peers-leads", f"How far {found.ours} is ahead of each peer in AUC", over_all, note),
         Table("peers-leads-at-each", "The same at each number of swipes", at_each, in_report=False),
     ]
 
@@ -117,19 +122,21 @@ def verdict_words(found: PeerComparison) -> list[str]:
 
 
 def _group_words(found: PeerComparison, group: str, names: Sequence[str]) -> str:
-    gaps = [(name, t, gap) for name in names for t, gap in zip(found.times, found.differences(DEFAULT, name), strict=True)]
+    gaps = [(name, t, gap) for name in names for t, gap in zip(found.times, found.differences(found.ours, name), strict=True)]
     lost = [f"{name} after {t} swipes ({inside_brackets(gap)})" for name, t, gap in gaps if gap.below_zero]
     unclear = [f"{name} after {t} ({inside_brackets(gap)})" for name, t, gap in gaps if gap.low <= -MARGIN and not gap.below_zero]
     wins = (
-        f"Ahead of {DEFAULT}: {listed(lost)}." if lost else f"No {group} peer is better than {DEFAULT} at any number of swipes."
+        f"Ahead of {found.ours}: {listed(lost)}."
+        if lost
+        else f"No {group} peer is better than {found.ours} at any number of swipes."
     )
     wins += f" Not shown to be within {MARGIN}: {listed(unclear)}." if unclear else ""
     return f"{wins} {_since_when(found, names)}"
 
 
 def _since_when(found: PeerComparison, names: Sequence[str]) -> str:
-    """From when on the default is better than each peer. Where it is not, after which swipes that is not shown."""
-    since = {name: found.better_from(DEFAULT, name) for name in names}
+    """From when on ours is better than each peer. Where it is not, after which swipes that is not shown."""
+    since = {name: found.better_from(found.ours, name) for name in names}
     known = [t for t in since.values() if t is not None]
     whom = "every one of them" if len(known) == len(names) else f"{len(known)} of these {len(names)}"
     words = [f"It is better than {whom} from {max(known)} swipes on."] if known else []
@@ -137,7 +144,7 @@ def _since_when(found: PeerComparison, names: Sequence[str]) -> str:
         f"It is not shown to be better than {name} after {t} swipes ({inside_brackets(gap)})."
         for name in names
         if since[name] is None
-        for t, gap in zip(found.times, found.differences(DEFAULT, name), strict=True)
+        for t, gap in zip(found.times, found.differences(found.ours, name), strict=True)
         if not gap.above_zero and not gap.below_zero
     ]
     return " ".join(words)
