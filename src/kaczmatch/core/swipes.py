@@ -21,8 +21,8 @@ MAX_APPEAL = 1e3  # log-odds: nobody is liked by all but one in e^1000
 
 
 def check_appeal(appeal: Vector | Matrix) -> None:
-    possible = np.abs(appeal) <= MAX_APPEAL
-    if not possible.all():
+    if appeal.size and not -MAX_APPEAL <= appeal.min() <= appeal.max() <= MAX_APPEAL:  # nor where one is NaN
+        possible = np.abs(appeal) <= MAX_APPEAL
         row = int(np.argmin(possible.reshape(len(appeal), -1).all(axis=1)))
         raise InvalidInput("appeal", f"row {row}: must be within ±{MAX_APPEAL:g}, got {appeal[row]}")
 

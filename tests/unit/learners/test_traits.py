@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -253,7 +254,12 @@ def test_threshold_and_tags_are_kept_as_coupled_as_the_prior_has_them() -> None:
     x, said = (rng.random(D) < 0.5).astype(float), np.concatenate([rng.normal(size=k), rng.random(k)])
     row, kept = learner.coordinates(x[None], said[None]), learner.covariance(state)
     np.testing.assert_allclose(learner.score_variance(state, row), row[0] @ kept @ row[0])
-    np.testing.assert_allclose(learner.probabilities_by_user([state], x, said), learner.probability(state, x, said))
+    np.testing.assert_allclose(
+        learner.decision_noise(state, said[None]), learner.alpha + said[k:] @ (learner.mean(state)[-k:] ** 2 + np.diag(kept)[-k:])
+    )
+    others = [state, learner.start(prior), learner.start(replace(prior, covariance=np.eye(D + 1 + k)))]
+    alone = [float(learner.probability(each, x, said)) for each in others]
+    np.testing.assert_allclose(learner.probabilities_by_user(others, x, said), alone)
     np.testing.assert_allclose(np.cov(learner.draws(state, 40_000, rng).T), kept, atol=0.06)
 
 

@@ -172,10 +172,9 @@ class ProbitTraits(BeliefLearner, FixedSizeLearner):
         return trait_kernels.score_variances(self._checked_state(state).cells, x, self.traits, self._alone(state.dimensions))
 
     def decision_noise(self, state: State, appeal: ArrayLike = 0.0) -> Vector | float:
-        n, cells = self.belief_size(state.dimensions), self._checked_state(state).cells
-        doubts = self._rows_said(appeal, len(np.asarray(appeal)) if np.ndim(appeal) == 2 else 1)[:, self.traits :]
-        variances = np.diag(self._rest(cells, n))[-self.traits :]
-        return np.asarray(matvec(doubts, cells[n - self.traits : n] ** 2 + variances) + self.alpha)
+        said = self._rows_said(appeal, len(np.asarray(appeal)) if np.ndim(appeal) == 2 else 1)
+        cells, d = self._checked_state(state).cells, state.dimensions
+        return trait_kernels.decision_noise(cells, said, self.belief_size(d), self._alone(d), self.parameters)
 
     def mean(self, state: State) -> Vector:
         return self._checked_state(state).cells[: self.belief_size(state.dimensions)]

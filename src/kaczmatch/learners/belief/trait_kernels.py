@@ -128,16 +128,18 @@ def predict_users(
     if n == 0:
         return found
     counts, doubts = _variance_counts(x, said, traits, alone), _doubts(said, traits)
+    squares, slope, first = np.empty(alone), np.nan, -1
     for j in range(len(rows)):
         if rows[j] == 0 and not math.isnan(at_start):
             found[j] = at_start
             continue
         cells = row_of(kept, changed, rows[j])
-        slope, first = cells[-BEHAVIOUR_CELLS - 2], int(cells[-BEHAVIOUR_CELLS - 1])
-        spread = dot(counts, cells[n + alone : n + alone + counts.shape[0]])
-        for i in range(alone):
-            apart = x[i] - slope if i < first else x[i]
-            spread += apart * apart * cells[n + i]
+        if cells[-BEHAVIOUR_CELLS - 2] != slope or int(cells[-BEHAVIOUR_CELLS - 1]) != first:  # mostly all have the same prior
+            slope, first = cells[-BEHAVIOUR_CELLS - 2], int(cells[-BEHAVIOUR_CELLS - 1])
+            for i in range(alone):
+                apart = x[i] - slope if i < first else x[i]
+                squares[i] = apart * apart
+        spread = dot(squares, cells[n : n + alone]) + dot(counts, cells[n + alone : n + alone + counts.shape[0]])
         for k in range(traits):
             spread += doubts[k] * cells[n - traits + k] * cells[n - traits + k]
         found[j] = like_probability(dot(x, cells[:n]), spread, parameters, cells[-BEHAVIOUR_CELLS:])
@@ -186,6 +188,19 @@ def score_variances(cells: Vector, x: Matrix, traits: int, alone: int) -> Vector
             total += x[j, i] * (2.0 * beside + cells[place] * x[j, i])
             place += 1
         found[j] = total
+    return found
+
+
+@compiled
+def decision_noise(cells: Vector, said: Matrix, n: int, alone: int, parameters: Vector) -> Vector:
+    """α, and what doubts about each candidate add to it: Σ S (v̄² + its variance)."""
+    found, traits = np.full(len(said), parameters[0]), int(parameters[2])
+    for k in range(traits):
+        row = n - alone - traits + k
+        weight = cells[n - traits + k]
+        felt = weight * weight + cells[n + alone + row * (row + 3) // 2]
+        for j in range(len(said)):
+            found[j] += said[j, traits + k] * felt
     return found
 
 
