@@ -235,7 +235,9 @@ def market(
     traits: Annotated[
         int | None, typer.Option(min=0, max=64, help="Refit with so many traits; --refit alone selects how many.")
     ] = None,
-    full: Annotated[bool, typer.Option("--full", help="Refit, and keep covariances of tags: ten times the memory.")] = False,
+    full: Annotated[
+        bool, typer.Option("--full", help="Refit, and keep covariances of tags, in over ten times the memory.")
+    ] = False,
     group: Annotated[str, typer.Option(help="A tag or kind: how often these people are shown and matched, beside others.")] = "",
     workers: Processes = 1,
     ray: Ray = None,

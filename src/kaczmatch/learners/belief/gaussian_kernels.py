@@ -15,8 +15,17 @@ from kaczmatch.learners.kernels import DONE, TASTE_CHANGED
 @compiled
 def coordinate_rows(features: Matrix, said: Matrix, parameters: Vector) -> tuple[Matrix, bool]:
     """And whether all rows can be used."""
+    x, usable = unit_rows_and_one(features, 1 if parameters[2] > 0.0 else 0)
+    if parameters[2] > 0.0:
+        x[:, -1] = said[:, 0]
+    return x, usable
+
+
+@compiled
+def unit_rows_and_one(features: Matrix, beyond: int) -> tuple[Matrix, bool]:
+    """Of each row a/‖a‖, a one for the threshold, and room for so many coordinates; and whether all rows can be used."""
     d, usable = features.shape[1], True
-    x = np.empty((len(features), d + 2 if parameters[2] > 0.0 else d + 1))
+    x = np.empty((len(features), d + 1 + beyond))
     for j in range(len(features)):
         squared = dot(features[j], features[j])
         usable &= usable_norm(squared)
@@ -24,8 +33,6 @@ def coordinate_rows(features: Matrix, said: Matrix, parameters: Vector) -> tuple
         for i in range(d):
             x[j, i] = features[j, i] * scale
         x[j, d] = 1.0
-        if parameters[2] > 0.0:
-            x[j, d + 1] = said[j, 0]
     return x, usable
 
 

@@ -7,10 +7,10 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from kaczmatch.core.compiled import compiled, compiled_short, dot, usable_norm
+from kaczmatch.core.compiled import compiled, compiled_short, dot
 from kaczmatch.core.vectors import Matrix, Vector
 from kaczmatch.learners.belief.behaviour import BEHAVIOUR_CELLS
-from kaczmatch.learners.belief.gaussian_kernels import forget_towards, like_probability, update_gains
+from kaczmatch.learners.belief.gaussian_kernels import forget_towards, like_probability, unit_rows_and_one, update_gains
 from kaczmatch.learners.kernels import BAD_FEATURES, DONE, forget_kernel, predict_kernel, predict_rows_kernel, swipe_kernel
 from kaczmatch.learners.state import row_of
 
@@ -25,17 +25,8 @@ def trait_coordinates(features: Vector, said: Vector, traits: int) -> Vector:
 @compiled
 def coordinate_rows(features: Matrix, said: Matrix, traits: int) -> tuple[Matrix, bool]:
     """φ of each row, and whether all rows can be used."""
-    d, known, usable = features.shape[1], said.shape[1] == 2 * traits, True
-    x = np.empty((len(features), d + 1 + traits))
-    for j in range(len(features)):
-        squared = dot(features[j], features[j])
-        usable &= usable_norm(squared)
-        scale = 1.0 / math.sqrt(squared) if squared > 0.0 else 0.0
-        for i in range(d):
-            x[j, i] = features[j, i] * scale
-        x[j, d] = 1.0
-        for k in range(traits):
-            x[j, d + 1 + k] = said[j, k] if known else 0.0
+    x, usable = unit_rows_and_one(features, traits)
+    x[:, features.shape[1] + 1 :] = said[:, :traits] if said.shape[1] == 2 * traits else np.zeros((len(said), traits))
     return x, usable
 
 
