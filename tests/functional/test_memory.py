@@ -1,7 +1,13 @@
-"""Replay's own memory grows with users, not with swipes."""
+"""Replay's own memory grows with users, not with swipes.
+
+Measured in a process of its own: threads that other tests have left running would take memory at the same time.
+"""
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
 import tracemalloc
 
 import numpy as np
@@ -11,12 +17,11 @@ import kaczmatch
 from kaczmatch.learners.logs import replay
 from kaczmatch.runner.local import LocalRunner
 
+SIZES = {"few": (25_000, 50), "many swipes": (200_000, 50), "many users": (25_000, 500)}
 
-def peak(swipes: int, users: int, monkeypatch: pytest.MonkeyPatch, slug: str = "block-nk") -> int:
-    """Bytes that replay takes at most, the log itself apart; half of the users swipe only in the beginning.
 
-    The least of three runs: threads that other tests have left running take memory at the same time.
-    """
+def peak(slug: str, swipes: int, users: int) -> int:
+    """Bytes that replay takes at most, the log itself apart; half of the users swipe only in the beginning."""
     rng = np.random.default_rng(0)
     user = rng.integers(0, users, swipes)
     user[10 * users :] //= 2
@@ -27,24 +32,29 @@ def peak(swipes: int, users: int, monkeypatch: pytest.MonkeyPatch, slug: str = "
         label=rng.choice([-1, 1], swipes),
         session=np.arange(swipes) // 10,
     )
-    monkeypatch.setattr(replay, "_ROWS_AT_ONCE", 12_500)
-    found = []
-    for _ in range(3):
-        tracemalloc.start()
-        states = kaczmatch.replay(kaczmatch.learner(slug), log, runner=LocalRunner(1))  # what two have at once is chance
-        found.append(tracemalloc.get_traced_memory()[1])
-        tracemalloc.stop()
-        assert len(states) == users
-    return min(found)
+    tracemalloc.start()
+    states = kaczmatch.replay(kaczmatch.learner(slug), log, runner=LocalRunner(1))  # what two have at once is chance
+    found = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert len(states) == users
+    return found
 
 
-@pytest.mark.parametrize("slug", kaczmatch.LEARNERS)
-def test_eight_times_the_swipes_need_no_more_memory(slug: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    peak(25_000, 50, monkeypatch, slug)  # what is loaded once
-    few, many = peak(25_000, 50, monkeypatch, slug), peak(200_000, 50, monkeypatch, slug)
-    assert many < 1.2 * few
+def measure() -> dict[str, dict[str, int]]:
+    replay._ROWS_AT_ONCE = 12_500
+    for slug in kaczmatch.LEARNERS:
+        peak(slug, *SIZES["few"])  # what is loaded once
+    return {slug: {size: peak(slug, *numbers) for size, numbers in SIZES.items()} for slug in kaczmatch.LEARNERS}
 
 
-def test_ten_times_the_users_need_more(monkeypatch: pytest.MonkeyPatch) -> None:
-    few, many = peak(25_000, 125, monkeypatch), peak(25_000, 1_250, monkeypatch)
-    assert many > few
+@pytest.mark.slow
+def test_memory_grows_with_users_and_not_with_swipes() -> None:
+    run = subprocess.run([sys.executable, __file__], capture_output=True, text=True, check=True)  # noqa: S603
+    peaks = json.loads(run.stdout)
+    assert [*peaks] == [*kaczmatch.LEARNERS]
+    assert {slug: of for slug, of in peaks.items() if of["many swipes"] > 1.1 * of["few"]} == {}
+    assert {slug: of for slug, of in peaks.items() if of["many users"] <= of["few"]} == {}
+
+
+if __name__ == "__main__":
+    print(json.dumps(measure()))
