@@ -2,6 +2,7 @@
 
 The people and their swipes are made up from a seed and imported by the command. Every tenth has swiped ten times. A larger size
 begins with copies of the people of the first (`copied_people.py`), and what is imported there are 20,000 more and their swipes.
+Before decks are dealt, the service has ended the sessions of the import.
 
 Figures are processor time of the service or the command, since machines differ; only rates are by the clock, with the client on
 the same machine. The service is one process. Decks and swipes come in five rounds, of which the middle one is told. A raw program
@@ -150,6 +151,28 @@ def stored(data: Path) -> NDArray[np.float64]:
     return np.array([rows, dealt, size * (pages - free)], np.float64)
 
 
+def new_key() -> str:
+    command = [*importing.COMMAND, "keys", "create", "bench", "--scope", "app"]
+    shown = subprocess.run(command, env=os.environ, capture_output=True, text=True, check=True).stdout  # noqa: S603
+    return max(shown.split(), key=len)
+
+
+def open_sessions(data: Path) -> int:
+    with closing(sqlite3.connect(data / "kaczmatch.sqlite3")) as database:
+        (number,) = database.execute("SELECT count(*) FROM person_counters WHERE in_session").fetchone()
+    return int(number)
+
+
+def end_sessions(data: Path, process: int) -> float:
+    """Wait until maintenance has ended the sessions that were imported, or decks would be charged for that: processor µs each."""
+    number, began, until = open_sessions(data), service.cpu_seconds(process), time.monotonic() + 600.0
+    while open_sessions(data):
+        if time.monotonic() > until:
+            raise SystemExit("sessions that are long over are still open after ten minutes")
+        time.sleep(1.0)
+    return 1e6 * (service.cpu_seconds(process) - began) / max(number, 1)
+
+
 def measured(folder: Path, people: int, first: Path) -> Figures:
     """All figures of one size, by name. `first` is the store of the first size as it was imported, or where to keep it."""
     data, found = folder / "data", Figures()
@@ -170,11 +193,10 @@ def measured(folder: Path, people: int, first: Path) -> Figures:
     people, imports = fill(folder, people, first)
     for what, taken in imports.items():
         found[f"import of {what}, processor µs each"] = taken
-    command = [*importing.COMMAND, "keys", "create", "bench", "--scope", "app"]
-    shown = subprocess.run(command, env=os.environ, capture_output=True, text=True, check=True).stdout  # noqa: S603
-    key = max(shown.split(), key=len)
+    key = new_key()
     with started(environment) as (_, process, seconds):
         found["first start, which writes the snapshot, processor s"] = seconds
+        found["session that was imported, ending it, processor µs"] = end_sessions(data, process)
     with started(environment) as (port, process, seconds):
         found["start with the snapshot, processor s"] = seconds
         found["private memory beyond nobody, MB"] = private_mb(process) - nobody

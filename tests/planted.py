@@ -569,9 +569,23 @@ FAULTS = (
     Fault(
         "that whoever is over the exposure cap and is shown again stays over it",
         "recommend/decks/exposure.py",
-        "                if cards > limit:  # they were shown again\n",
+        "                if now > limit:  # they were shown again\n",
         "                if False:\n",
         "tests/unit/recommend/test_exposure.py -k over",
+    ),
+    Fault(
+        "that decks which ask in another order do not look for everybody over the exposure cap",
+        "recommend/decks/exposure.py",
+        "            self._most_below = float(self._cards.max(where=~over, initial=0.0))\n",
+        "            self._most_below = limit\n",
+        "tests/unit/recommend/test_exposure.py -k order",
+    ),
+    Fault(
+        "that of many admirers those come whom the viewer likes",
+        "recommend/decks/recommender.py",
+        "pool.part(admirers, admirers=True)",
+        "pool.part(admirers)",
+        "tests/unit/recommend/test_deck.py -k admirers",
     ),
     Fault(
         "letting threads of requests run anywhere again when the service ends",

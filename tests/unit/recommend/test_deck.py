@@ -222,6 +222,22 @@ def test_admirers_are_there_and_unmarked(people: Any) -> None:
     assert {(card.reason, card.why) for deck in shown for card in deck.cards} == {(Reason.SAMPLED, "drawn at random")}
 
 
+@pytest.mark.parametrize("slug", ["greedy", "mutual"])
+def test_of_many_admirers_those_come_whom_the_viewer_likes(people: Any, slug: str) -> None:
+    """They have liked the viewer: what their states think of the viewer matters no more, nor how often they were shown."""
+    viewer = max(range(50), key=lambda i: len(allowed_ids(people, i)))
+    fans = sorted(allowed_ids(people, viewer))[:20]
+    forward = {one: people.viewer(viewer).forward(people.profiles[one].features[None], people.appeal[one])[0] for one in fans}
+    best, exposure = sorted(fans, key=forward.__getitem__)[-5:], Exposure(cap=1.0)
+    exposure.record([*best] * 50, NOW)
+    chosen = sampler(slug, temper=0.0) if slug == "mutual" else sampler(slug)
+    plan = DeckPlan(sampler=chosen, reason="test", admirer_quota=0.5, exposure_capped=True)
+    deck = people.recommender(policy=Always(deck_plan=plan)).deck(
+        people.viewer(viewer), 10, now=NOW, rng=np.random.default_rng(0), admirers=fans, exposure=exposure
+    )
+    assert {card.id for card in deck.cards} >= {*best}
+
+
 @pytest.mark.slow
 def test_a_capped_profile_is_hardly_shown_and_a_bare_one_is(crowd: Callable[..., Any]) -> None:
     """Tag stuffing buys what the cap allows; no tags at all are still shown, by the floor."""

@@ -12,9 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kaczmatch import InvalidInput
+from kaczmatch.recommend.decks import exposure as exposure_module
 from kaczmatch.recommend.decks.exposure import Exposure, gini, top_share
 from kaczmatch.recommend.index.id_numbers import IdNumbers
-from kaczmatch.recommend.index.membership import bits_at
+from kaczmatch.recommend.index.membership import bits_at, to_bits
 
 NOW = datetime(2026, 11, 15, tzinfo=UTC)
 counts = st.lists(st.integers(0, 50), min_size=1, max_size=60)
@@ -114,6 +115,18 @@ def test_marks_keep_up_with_cards_time_and_people(events: list[tuple[str, Any]],
         for identifier, mark in zip(here, marked.tolist(), strict=True):
             if counts[identifier] != pytest.approx(limit, rel=1e-9):
                 assert mark == (counts[identifier] > limit)
+
+
+def test_decks_that_ask_in_another_order_than_they_began_do_not_look_at_everybody(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor does somebody who joins make them: the limit falls a little then, and nobody is between."""
+    exposure, looks = Exposure(), list[int]()
+    monkeypatch.setattr(exposure_module, "to_bits", lambda slots, people: looks.append(len(slots)) or to_bits(slots, people))
+    exposure.record([1] * 9 + [2] * 8 + [3], NOW)
+    assert exposure.over_cap(1000, NOW) == [1, 2]
+    exposure.record([4], NOW)
+    for people, seconds in ((1000, 3), (1000, 1), (1001, 1), (1400, 2), (2000, -1)):  # the limit rises, and falls
+        assert exposure.over_cap(people, NOW + timedelta(seconds=seconds)) == [1, 2]
+    assert looks == [2]
 
 
 def test_a_number_that_goes_to_somebody_else_takes_no_mark_along() -> None:

@@ -43,10 +43,11 @@ class Exposure:
         self._ids = IdNumbers() if index_ids is None else index_ids
         self._cards = np.zeros(64)
         self._total = 0.0
-        # Who was over the limit at the last query, by the cards that they had when they were last looked at, the fewest first. As
-        # long as the limit rises, only the first of them and people shown since need a look.
-        self._limit = -math.inf
+        # Who was over the limit at the last query, by the cards that they had when they were last looked at, the fewest first,
+        # and the most cards of anybody else. As long as the limit is not below that, only the first of them and people shown
+        # since need a look. It falls a little whenever decks ask in another order than they began, or somebody joins.
         self._over: list[tuple[float, int]] = []
+        self._most_below = math.inf
         self._over_bits = to_bits(_NOBODY, 64)
         self._since: list[int] = []
         self._numbers: WeakKeyDictionary[IdNumbers, _NumberCache] = WeakKeyDictionary()
@@ -147,34 +148,38 @@ class Exposure:
 
     def _update_over_cap(self, people: int, at: datetime) -> None:
         limit = self.cap * (self._unit(at) + self._total / max(people, 1))
-        if limit < self._limit:
-            slots = np.flatnonzero(self._cards > limit)
+        if limit < self._most_below:
+            over = self._cards > limit
+            slots = np.flatnonzero(over)
             self._over_bits = to_bits(slots.astype(np.int32), len(self._cards))
             self._over = [*zip(self._cards[slots].tolist(), slots.tolist(), strict=True)]
             heapq.heapify(self._over)
+            self._most_below = float(self._cards.max(where=~over, initial=0.0))
         else:
             since = np.array(self._since, np.int32)
-            shown = since[(self._cards[since] > limit) & ~bits_at(self._over_bits, since)].tolist()
+            cards = self._cards[since]
+            self._most_below = max(self._most_below, float(cards.max(where=cards <= limit, initial=0.0)))
+            shown = since[(cards > limit) & ~bits_at(self._over_bits, since)].tolist()
             for slot in dict.fromkeys(shown):
                 self._flip(slot)
                 heapq.heappush(self._over, (float(self._cards[slot]), slot))
             while self._over and self._over[0][0] <= limit:
                 slot = self._over[0][1]
-                cards = float(self._cards[slot])
-                if cards > limit:  # they were shown again
-                    heapq.heapreplace(self._over, (cards, slot))
+                now = float(self._cards[slot])
+                if now > limit:  # they were shown again
+                    heapq.heapreplace(self._over, (now, slot))
                 else:
                     self._flip(slot)
                     heapq.heappop(self._over)
+                    self._most_below = max(self._most_below, now)
         self._since.clear()
-        self._limit = limit
 
     def _flip(self, slot: int) -> None:
         self._over_bits[slot >> 6] ^= np.uint64(1 << (slot & 63))
 
     def _invalidate(self) -> None:
         """The next query looks at everybody, not only at who was over the limit or has been shown since."""
-        self._limit = math.inf
+        self._most_below = math.inf
         self._since.clear()
 
     def cards_of(self, identifier: Hashable, at: datetime) -> float:

@@ -209,8 +209,12 @@ class _DeckInProgress:
             main, self.entry_probability = first_stage(main, admiring, sampler.first_stage_size(size), rng)
             uniform = rng.permutation(main)
         elif self.eligible > size and everybody:  # such a sampler needs norms only: deal at once
-            pools = [self._pool_of_norms(numbers, view.squared_norms(numbers)) for numbers in (main, admiring)]
-            parts = WeightedPool(main, pools[0], self.entry_probability), WeightedPool(admiring, pools[1], np.ones(len(admiring)))
+            of_all, of_admirers = (self._pool_of_norms(numbers, view.squared_norms(numbers)) for numbers in (main, admiring))
+            of_admirers = of_admirers.part(slice(None), admirers=True)
+            parts = (
+                WeightedPool(main, of_all, self.entry_probability),
+                WeightedPool(admiring, of_admirers, np.ones(len(admiring))),
+            )
             self._deal = deal(self.plan, size, self.eligible, *parts, rng.permutation(main), rng)
             main, admiring = self._deal.numbers, _NOBODY
         again = self._met_again(eligible)
@@ -252,7 +256,7 @@ class _DeckInProgress:
             self._pool = pool = self.pool(self.people)
             population = len(self.main) if isinstance(self.plan.sampler, TwoStageSampler) else self.eligible
             from_main = WeightedPool(self.main.numbers, pool.part(main), self.entry_probability)
-            from_admirers = WeightedPool(self.admirers.numbers, pool.part(admirers), np.ones(len(self.admirers)))
+            from_admirers = WeightedPool(self.admirers.numbers, pool.part(admirers, admirers=True), np.ones(len(self.admirers)))
             dealt = deal(self.plan, self.size, population, from_main, from_admirers, self.uniform.numbers, rng)
         self._rows = positions_in(self.people.numbers, dealt.numbers)
         return self.people.take(self._rows), dealt

@@ -15,7 +15,7 @@ from kaczmatch.core.compiled import compiled, compiled_short
 from kaczmatch.core.intrinsics import fetch_and_increment, popcount
 from kaczmatch.core.vectors import Integers
 from kaczmatch.recommend.index.columns import CHUNK, IndexColumns
-from kaczmatch.recommend.index.filter_kernel import FilterQuery, Kinds, Used, mask_passing
+from kaczmatch.recommend.index.filter_kernel import ByteMask, FilterQuery, Kinds, Used, mask_passing
 from kaczmatch.recommend.index.membership import Bits, bit_is_set
 
 PRODUCT, HARMONIC, MINIMUM, FORWARD = 0, 1, 2, 3
@@ -67,7 +67,8 @@ def search_chunks(
     """
     flags, backward, score = np.zeros(CHUNK, np.uint8), np.ones(CHUNK, np.float32), np.empty(CHUNK, np.float32)
     eights = flags.view(np.uint64)
-    room = 4 * want + CHUNK
+    groups, found = np.empty(CHUNK // 8 + 1, np.int64), np.empty(CHUNK + 1, np.int64)
+    room = 4 * want + CHUNK + 1
     kept, ranks = np.empty(room, np.float32), np.empty(room, np.int64)
     n, limit = 0, np.float32(-np.inf)
     k = fetch_and_increment(turns)
@@ -84,21 +85,31 @@ def search_chunks(
             _fuse(viewer.fusion, rows, score, backward)
         for i in range(rows):
             flags[i] &= score[i] > limit
-        for eight in range((rows + 7) // 8):
-            if eights[eight] == 0:  # nearly always, once the limit is up
-                continue
-            for i in range(8 * eight, min(8 * eight + 8, rows)):
-                if flags[i] and not bit_is_set(excluded, c.person[chunk, i]):
-                    value = score[i] - _PENALTY if bit_is_set(last, c.person[chunk, i]) else score[i]
-                    if value > limit:
-                        kept[n], ranks[n] = value, k * CHUNK + i
-                        n += 1
+        for j in range(_list_set(flags, rows, eights, groups, found)):
+            person = c.person[chunk, found[j]]
+            value = score[found[j]] - _PENALTY * np.float32(bit_is_set(last, person))
+            kept[n], ranks[n] = value, k * CHUNK + found[j]
+            n += (value > limit) & (not bit_is_set(excluded, person))
         if n > 4 * want:
             n, limit = _keep_best(kept, ranks, n, want)
         k = fetch_and_increment(turns)
     if n > want:
         n, limit = _keep_best(kept, ranks, n, want)
     return kept[:n], ranks[:n]
+
+
+@compiled
+def _list_set(flags: ByteMask, rows: int, eights: NDArray[np.uint64], groups: Integers, found: Integers) -> int:
+    """Write the rows with a set flag into `found`; how many. Few have one, and the processor cannot predict which."""
+    many, count = 0, 0
+    for eight in range((rows + 7) // 8):
+        groups[many] = eight
+        many += eights[eight] != np.uint64(0)
+    for j in range(many):
+        for i in range(8 * groups[j], min(8 * groups[j] + 8, rows)):
+            found[count] = i
+            count += flags[i]
+    return count
 
 
 @compiled_short
@@ -161,22 +172,30 @@ def _backward(c: IndexColumns, chunk: int, used: int, viewer: ViewerWeights, bac
 
 @compiled
 def _forward(c: IndexColumns, chunk: int, used: int, viewer: ViewerWeights, forward: Float32s) -> None:
-    """The forward score of every row: a probability, or a cosine clamped at 0."""
-    tags, features, norm = c.tags[chunk], c.features[chunk], c.inverse_norm[chunk]
+    """The forward score of every row: a probability, or a cosine clamped at 0. What the viewer does not weigh is not read: a new
+    user often weighs nothing."""
+    tags, features, norm, weighed = c.tags[chunk], c.features[chunk], c.inverse_norm[chunk], False
     for i in range(used):
         forward[i] = np.float32(0.0)
     for w in range(tags.shape[0]):
-        _add_tag_weights(tags[w], viewer.bit_planes[w], viewer.tag_scale, used, forward)
+        if viewer.bit_planes[w].any():
+            _add_tag_weights(tags[w], viewer.bit_planes[w], viewer.tag_scale, used, forward)
+            weighed = True
     for k in range(features.shape[0]):
         column, weight = features[k], viewer.feature_weights[k]
+        if weight != np.float32(0.0):
+            for i in range(used):
+                forward[i] += weight * column[i]
+            weighed = True
+    if weighed:
         for i in range(used):
-            forward[i] += weight * column[i]
+            forward[i] *= norm[i]
     if not viewer.probabilities:
         for i in range(used):
-            forward[i] = max(forward[i] * norm[i], np.float32(0.0))
+            forward[i] = max(forward[i], np.float32(0.0))
         return
     for i in range(used):
-        forward[i] = forward[i] * norm[i] + viewer.offset
+        forward[i] += viewer.offset
     _add_said(c.said[chunk], viewer.said_weights, used, forward)
     for i in range(used):
         forward[i] = approximate_probability(forward[i], viewer.random_share)

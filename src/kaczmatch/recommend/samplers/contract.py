@@ -58,17 +58,22 @@ class Pool:
     def __len__(self) -> int:
         return len(self.squared_norms)
 
-    def part(self, rows: slice) -> Pool:
-        """Some neighbouring rows as a pool. Backward scores are computed once for all rows."""
+    def part(self, rows: slice, *, admirers: bool = False) -> Pool:
+        """Some neighbouring rows as a pool. Backward scores are computed once for all rows.
+
+        Admirers have liked the viewer. So it is certain that they do, and the cap is not for them: no card of theirs brings them
+        a like that they have no time to answer.
+        """
         part = Pool(
             self.viewer,
             self._fuse,
             squared_norms=self.squared_norms[rows],
             features=lambda: (self.features[rows], self.appeal[rows]),
             states=tuple,
-            capped=self.capped[rows],
+            capped=None if admirers else self.capped[rows],
         )
-        part._backward = lambda: self.backward[rows]
+        certain = np.ones(len(part))
+        part._backward = (lambda: certain) if admirers else (lambda: self.backward[rows])
         return part
 
     @cached_property

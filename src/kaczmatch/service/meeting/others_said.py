@@ -25,9 +25,11 @@ def others_said(
     ids = [person.id for person in people]
     if fold.traits is not None and people:
         return people_traits(reader, fold, ids, np.array([features_of(person, vocabulary) for person in people]), now)
-    counters, nothing, how = (
-        reader.many(PersonCounters, [(user,) for user in ids]),
-        PersonCounters(user=""),
-        context.config.appeal,
-    )
-    return np.array([appeal_to(counters.get((user,), nothing), None, now, how) for user in ids])
+    return appeals(reader, context, ids, now)
+
+
+def appeals(reader: Reader, context: Context, people: Sequence[str], now: datetime) -> Vector:
+    """One number per person, from all that was said of them."""
+    counters = reader.many(PersonCounters, [(user,) for user in people])
+    nothing, how = PersonCounters(user=""), context.config.appeal
+    return np.array([appeal_to(counters.get((user,), nothing), None, now, how) for user in people])

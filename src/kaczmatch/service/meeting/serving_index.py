@@ -29,7 +29,7 @@ from kaczmatch.service.domain.records import (
 )
 from kaczmatch.service.domain.store import Reader
 from kaczmatch.service.meeting.index_loading import AT_ONCE, Generation, IndexLoading
-from kaczmatch.service.meeting.others_said import others_said
+from kaczmatch.service.meeting.others_said import appeals, others_said
 from kaczmatch.service.meeting.presence import in_decks, newly_away, today
 from kaczmatch.service.meeting.profiles import profile_of
 
@@ -211,13 +211,24 @@ class ServingIndex(IndexLoading):
 
     def _learn(self, reader: Reader, states: Collection[StoredState], generation: Generation) -> None:
         fold, people = self.context.catalogue.fold(reader, generation.model), generation.people
-        people.learn({one.user: fold.decode(one).state for one in states if one.user in people.index})
+        here = self._here([one.user for one in states], generation)
+        people.learn({one.user: fold.decode(one).state for one in states if one.user in here})
 
     def _set_appeal(self, reader: Reader, people: Sequence[str], generation: Generation) -> None:
-        fold, index = self.context.catalogue.fold(reader, generation.model), generation.people.index
-        found = [one for one in reader.many(Person, [(user,) for user in people]).values() if one.id in index]
-        said = others_said(reader, self.context, fold, index.vocabulary, found, self.context.clock())
-        index.set_appeal({one.id: value for one, value in zip(found, said, strict=True)})
+        fold, index, here = self.context.catalogue.fold(reader, generation.model), generation.people.index, [*people]
+        if fold.traits is None:
+            said: Iterable[float | Vector] = appeals(reader, self.context, here, self.context.clock())
+        else:  # what tags lead to expect is a part of them
+            known = self._here(people, generation)
+            found = [*reader.many(Person, [(user,) for user in people if user in known]).values()]
+            here = [one.id for one in found]
+            said = others_said(reader, self.context, fold, index.vocabulary, found, self.context.clock())
+        index.set_appeal(dict(zip(here, said, strict=True)))
+
+    def _here(self, people: Sequence[str], generation: Generation) -> set[str]:
+        """Those who are in the index."""
+        numbers = generation.people.index.numbers_of(people).tolist()
+        return {user for user, number in zip(people, numbers, strict=True) if number >= 0}
 
 
 def grown_state(fold: ModelFold, state: State, vocabulary: Vocabulary) -> State:
