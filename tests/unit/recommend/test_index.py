@@ -9,6 +9,7 @@ import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import date
+from itertools import product
 from pathlib import Path
 from typing import Any
 from zlib import crc32
@@ -27,12 +28,14 @@ from kaczmatch.recommend.index.candidate_index import CandidateIndex
 from kaczmatch.recommend.index.filter_kernel import filter_query, rows_pass
 from kaczmatch.recommend.index.search_kernel import ViewerWeights
 from kaczmatch.recommend.people.filters import NO_BIRTH_DATE, FilterColumns, all_pass, profile_filters
+from kaczmatch.recommend.people.location import NOWHERE, Location, max_squared_chord
 from kaczmatch.recommend.people.profile import Profile
 from kaczmatch.recommend.people.schema import DATING, Schema
 from kaczmatch.recommend.people.vocabulary import Vocabulary
 from kaczmatch.recommend.scoring import FUSIONS, Viewer
 
 TODAY = date(2026, 11, 15)
+WHERE = ((52.5, 13.4), 40.0), ((48.1, 11.6), 450.0), (None, np.inf)
 FILTERED = ("i_am", "i_look_for", "born", "youngest", "oldest", "x", "y", "z", "max_squared_chord")
 
 
@@ -306,6 +309,60 @@ def test_chunks_split_merge_and_empty() -> None:
     assert len(index) == 10
 
 
+def scattered(rng: np.random.Generator, ids: np.ndarray) -> FilterColumns:
+    """People in three towns and some nowhere, of all ages, who look near or far, for one kind or another."""
+    n = len(ids)
+    towns = [Location.from_coordinates(*place).point for place in ((52.5, 13.4), (48.1, 11.6), (53.6, 10.0))]
+    points = np.array([*towns, NOWHERE], np.float32)[rng.choice(4, n, p=[0.4, 0.3, 0.2, 0.1])]
+    youngest = rng.integers(18, 50, n).astype(np.uint8)
+    return FilterColumns(
+        DATING,
+        ids.tolist(),
+        rng.choice([1, 1, 1, 2, 3], n).astype(np.uint32),
+        rng.choice([1, 2, 2, 7], n).astype(np.uint32),
+        (19400101 + rng.integers(0, 75, n) * 10_000 + rng.integers(0, 12, n) * 100).astype(np.int32),
+        youngest,
+        (youngest + rng.integers(5, 60, n)).astype(np.uint8),
+        *points.T.copy(),
+        np.array([max_squared_chord(km) for km in (60.0, 400.0, 30_000.0)])[rng.integers(0, 3, n)],
+    )
+
+
+def test_chunks_of_people_who_are_close_are_passed_over_or_taken_as_a_whole() -> None:
+    """Whatever people do: they come, move, change what they look for, and leave."""
+    rng, rule = np.random.default_rng(5), learner("tk")
+    n, index, read = 5 * columns.CHUNK, CandidateIndex(Vocabulary.of(["a"]), rule), list[int]()
+    everyone, here = scattered(rng, np.arange(n)), np.zeros(n, bool)
+    for step in range(4):
+        some = rng.choice(n, n // 2, replace=False) if step else np.arange(n)
+        changed = scattered(rng, some)
+        index.upsert_columns(changed, np.ones((len(some), 1)))
+        for name in FILTERED:
+            getattr(everyone, name)[some] = getattr(changed, name)
+        gone = rng.choice(n, 200, replace=False)
+        index.remove(*gone.tolist())
+        here[some], here[gone] = True, False
+        for (place, km), ages, kinds in product(WHERE, ((30, 35), (18, 120)), ({"woman"}, {"woman", "man"})):
+            viewer = Profile(
+                id=-1,
+                i_am={"man"},
+                i_look_for=kinds,
+                born=date(1990, 1, 1),
+                features=np.ones(1),
+                ages=ages,
+                location=Location.from_coordinates(*place) if place else None,
+                within_km=km,
+            )
+            expected = np.flatnonzero(here & all_pass(profile_filters(viewer, everyone, TODAY))).tolist()
+            assert everybody(index, viewer) == expected
+            weights = index.viewer_weights(Viewer(viewer, rule, rule.start([1.0])), "forward")
+            with index.reading() as view:
+                found = view.search(view.search_filter(viewer, TODAY), weights, 10, rng)
+            assert found.size == len(expected)
+            read.append(len(found.counts))
+    assert min(read) <= max(read) / 3  # few chunks hold people of one age in one town
+
+
 @pytest.mark.parametrize("share", [0.001, 0.6, 1.0])
 def test_people_without_a_birth_date_are_found_where_none_is_required(share: float, tmp_path: Path) -> None:
     """They lie in chunks before everybody else's, or share one with them."""
@@ -386,11 +443,11 @@ def test_a_damaged_or_foreign_folder_is_refused(crowd: Callable[..., Any], tmp_p
         CandidateIndex.open(tmp_path / "nothing", people.learner)
     about = tmp_path / "index" / "index.json"
     text = about.read_text()
-    other = text.partition("\n")[2].replace('"format": 2', '"format": 9')
+    other = text.partition("\n")[2].replace('"format": 3', '"format": 9')
     about.write_text(f"{crc32(other.encode()):08x}\n{other}")
     with pytest.raises(InvalidInput, match="format 9"):
         CandidateIndex.open(tmp_path / "index", people.learner)
-    about.write_text(text.replace('"format": 2', '"format": 3'))
+    about.write_text(text.replace('"format": 3', '"format": 4'))
     with pytest.raises(InvalidInput, match="damaged"):
         CandidateIndex.open(tmp_path / "index", people.learner)
     about.write_text(text)

@@ -114,14 +114,15 @@ class CandidateIndex:
             self._table.insert(rows)
 
     def _set_in_place(self, rows: IndexColumns) -> NDArray[np.bool_]:
-        """Change the profiles of those who keep their kinds and birth date, and therefore their places. Tells who that is."""
+        """Change the profiles of those who keep their kinds, birth date and place, and therefore their cells. Tells who does."""
         stays = rows.person >= 0
-        there = self._table.rows(rows.person[stays])
-        stays[stays] = (there.i_am == rows.i_am[stays]) & (there.born == rows.born[stays])
+        there, now = self._table.rows(rows.person[stays]), rows.take(stays)
+        stays[stays] = np.all([getattr(there, name) == getattr(now, name) for name in ("i_am", "born", "x", "y", "z")], axis=0)
         if stays.any():
             places, which = self._table.places_of_all(rows.person[stays])
             new = rows.take(np.flatnonzero(stays)[which])
             self._table.set_columns(places, {name: getattr(new, name) for name in IndexColumns._fields[:_FIRST_LEARNED]})
+            self._table.measure(np.unique(places // CHUNK))
         return stays
 
     def remove(self, *ids: Hashable) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
 from collections.abc import Mapping
 from itertools import pairwise
 from typing import final
@@ -10,12 +9,14 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
+from kaczmatch.recommend.index.cells import DIMENSIONS, cell_of_each, points_of, split
+from kaczmatch.recommend.index.chunk_bounds import ChunkBounds, measure
 from kaczmatch.recommend.index.columns import CHUNK, Array, IndexColumns
 
 _FILL = CHUNK * 9 // 10  # rows per chunk after a repack, which leaves space for inserts
 _SPARSE = 0.65  # a kind whose chunks are filled less than this is repacked,
 _FEW = 8  # unless it has fewer chunks than this
-_BEFORE_ALL = -(2**31)
+_EVERYWHERE = np.array([[-np.inf] * DIMENSIONS, [np.inf] * DIMENSIONS])
 
 
 @final
@@ -24,6 +25,9 @@ class ChunkTable:
 
     `home` is the place of a person's first row, `copies` those of the others.
     The place of a row is chunk x CHUNK + row.
+
+    The chunks of a kind share out all birth dates and places: `cells` says which part is whose, and a row lies in the chunk whose
+    cell it is in. `bounds` says more closely what the rows of a chunk have in common.
     """
 
     def __init__(self, tags: int, features: int, said: int = 1, doubts: int = 0) -> None:
@@ -33,20 +37,14 @@ class ChunkTable:
         self.kind = np.zeros(0, np.int32)
         self.home = np.zeros(0, np.int64)
         self.copies: dict[tuple[int, int], int] = {}
-        # Per kind, the chunks in order of birth date, and the date from which each begins. All birth dates of a chunk lie
-        # between its own beginning and that of the next chunk.
-        self.begins: list[list[int]] = [[] for _ in range(32)]
-        self.chunks: list[list[int]] = [[] for _ in range(32)]
+        self.cells = np.zeros((0, *_EVERYWHERE.shape))
+        self.bounds = ChunkBounds.empty(0)
+        self.chunks: list[list[int]] = [[] for _ in range(32)]  # of each kind
         self.free: list[int] = []
 
     def __len__(self) -> int:
         """The number of rows, not of people."""
         return int(self.used.sum())
-
-    def chunks_between(self, kind: int, first: int, last: int) -> list[int]:
-        """The chunks of a kind that can hold people born from `first` to `last`. All but the first and last hold nobody else."""
-        begins = self.begins[kind]
-        return self.chunks[kind][max(bisect_left(begins, first) - 1, 0) : bisect_right(begins, last)]
 
     def insert(self, rows: IndexColumns) -> None:
         """Insert people, each into the chunks of all their kinds."""
@@ -56,7 +54,6 @@ class ChunkTable:
         for kind in range(32):
             chosen = np.flatnonzero(rows.i_am >> np.uint32(kind) & np.uint32(1))
             if chosen.size:
-                chosen = chosen[np.argsort(rows.born[chosen], kind="stable")]
                 self._insert(kind, rows.take(chosen))
                 self._repack(kind)
 
@@ -72,12 +69,10 @@ class ChunkTable:
             for column in self.columns:  # nothing of a removed person stays in memory or in a saved file
                 column[chunk][..., last] = 0
             self.used[chunk] = last
-            if last == 0:
-                at = self.chunks[kind].index(chunk)
-                del self.chunks[kind][at], self.begins[kind][at]
-                if at == 0 and self.begins[kind]:
-                    self.begins[kind][0] = _BEFORE_ALL
-                self.free.append(chunk)
+            self.measure([chunk])
+            if not self.used[self.chunks[kind]].any():
+                self.free.extend(reversed(self.chunks[kind]))
+                self.chunks[kind] = []
             self.copies.pop((number, kind), None)
         self.home[number] = -1
 
@@ -108,6 +103,10 @@ class ChunkTable:
             which, *inner = np.nonzero(column[chunk, ..., row] != new)
             column[(chunk[which], *inner, row[which])] = new[(which, *inner)]
 
+    def measure(self, chunks: Array | list[int]) -> None:
+        """What the filter columns of some chunks have in common, after they have changed."""
+        measure(self.columns, self.used, np.asarray(chunks, np.int64), self.bounds)
+
     def rows(self, numbers: NDArray[np.int32]) -> IndexColumns:
         """A copy of the first row of each person."""
         chunk, row = np.divmod(self.home[numbers], CHUNK)
@@ -128,36 +127,40 @@ class ChunkTable:
         )
         other.used, other.kind, other.home = self.used.copy(), self.kind.copy(), self.home.copy()
         other.copies, other.free = self.copies.copy(), self.free.copy()
-        other.begins, other.chunks = [one.copy() for one in self.begins], [one.copy() for one in self.chunks]
+        other.cells, other.bounds = self.cells.copy(), ChunkBounds(*(bound.copy() for bound in self.bounds))
+        other.chunks = [one.copy() for one in self.chunks]
         return other
 
     def _insert(self, kind: int, rows: IndexColumns) -> None:
-        begins, chunks = self.begins[kind], self.chunks[kind]
-        if not chunks:
-            begins.append(_BEFORE_ALL)
-            chunks.append(self._new_chunk(kind))
-        target = np.searchsorted(begins, rows.born, side="right") - 1
-        limits = np.append(np.flatnonzero(np.diff(target, prepend=-1)), len(target))
-        for first, last in reversed(list(pairwise(limits.tolist()))):  # later chunks first: places stay valid
-            self._merge(kind, int(target[first]), rows.take(slice(first, last)))
+        if not self.chunks[kind]:
+            self._new_chunk(kind, _EVERYWHERE)
+        target = cell_of_each(points_of(rows), np.array(self.chunks[kind]), self.cells)
+        order = np.argsort(target, kind="stable")
+        limits = np.append(np.flatnonzero(np.diff(target[order], prepend=-1)), len(target))
+        for first, last in pairwise(limits.tolist()):
+            self._merge(kind, int(target[order[first]]), rows.take(order[first:last]))
 
-    def _merge(self, kind: int, at: int, rows: IndexColumns) -> None:
-        chunk = self.chunks[kind][at]
+    def _merge(self, kind: int, chunk: int, rows: IndexColumns) -> None:
+        """Into a chunk. One that has no space for them is split."""
         used, coming = int(self.used[chunk]), len(rows.person)
         if used + coming <= CHUNK:
             self._write(chunk, used, rows)
             self.used[chunk] = used + coming
+            self.measure([chunk])
             return
         there = self.columns.chunk(chunk, slice(0, used))
         both = IndexColumns(*(np.concatenate(pair, axis=-1) for pair in zip(there, rows, strict=True)))
-        parts = np.array_split(np.argsort(both.born, kind="stable"), -(-(used + coming) // _FILL))
-        self._reserve(len(parts) - 1)
-        homes = [chunk, *(self._new_chunk(kind) for _ in parts[1:])]
-        for target, part in zip(homes, parts, strict=True):
-            self._write(target, 0, both.take(part))
-            self.used[target] = len(part)
-        self.chunks[kind][at + 1 : at + 1] = homes[1:]
-        self.begins[kind][at + 1 : at + 1] = [int(both.born[part[0]]) for part in parts[1:]]
+        self._spread(kind, both, self.cells[chunk].copy(), [chunk])
+
+    def _spread(self, kind: int, rows: IndexColumns, cell: Array, chunks: list[int]) -> None:
+        """Write the rows of a cell into chunks, first into these, each with a part of the cell."""
+        parts = split(points_of(rows), cell, _FILL)
+        self._reserve(max(len(parts) - len(chunks), 0))
+        chunks = [*chunks, *(self._new_chunk(kind, cell) for _ in parts[len(chunks) :])]
+        for target, (part, own) in zip(chunks, parts, strict=True):
+            self._write(target, 0, rows.take(part))
+            self.used[target], self.cells[target] = len(part), own
+        self.measure(chunks)
 
     def _repack(self, kind: int) -> None:
         """Write the chunks of a kind anew where they have become too empty by splits and removals."""
@@ -170,12 +173,8 @@ class ChunkTable:
         for column in self.columns:
             column[chunks] = 0
         self.free.extend(reversed(chunks))
-        parts = np.array_split(np.argsort(everybody.born, kind="stable"), -(-rows // _FILL))
-        self.chunks[kind] = [self._new_chunk(kind) for _ in parts]
-        self.begins[kind] = [_BEFORE_ALL, *(int(everybody.born[part[0]]) for part in parts[1:])]
-        for chunk, part in zip(self.chunks[kind], parts, strict=True):
-            self._write(chunk, 0, everybody.take(part))
-            self.used[chunk] = len(part)
+        self.chunks[kind] = []
+        self._spread(kind, everybody, _EVERYWHERE, [])
 
     def _write(self, chunk: int, row: int, rows: IndexColumns) -> None:
         coming = len(rows.person)
@@ -188,10 +187,11 @@ class ChunkTable:
         for number, copy in zip(rows.person[~first].tolist(), place[~first].tolist(), strict=True):
             self.copies[number, kind] = copy
 
-    def _new_chunk(self, kind: int) -> int:
+    def _new_chunk(self, kind: int, cell: Array) -> int:
         self._reserve(1)
         chunk = self.free.pop()
-        self.kind[chunk], self.used[chunk] = kind, 0
+        self.kind[chunk], self.used[chunk], self.cells[chunk] = kind, 0, cell
+        self.chunks[kind].append(chunk)
         return chunk
 
     def _reserve(self, chunks: int) -> None:
@@ -203,6 +203,8 @@ class ChunkTable:
         room = IndexColumns.empty(more, self.tags, self.features, self.said, self.doubts)
         self.columns = IndexColumns(*(np.concatenate(pair) for pair in zip(self.columns, room, strict=True)))
         self.used, self.kind = (np.append(array, np.zeros(more, np.int32)) for array in (self.used, self.kind))
+        self.cells = np.append(self.cells, np.zeros((more, *_EVERYWHERE.shape)), axis=0)
+        self.bounds = ChunkBounds(*(np.concatenate(pair) for pair in zip(self.bounds, ChunkBounds.empty(more), strict=True)))
         self.free.extend(range(old + more - 1, old - 1, -1))
 
 

@@ -1,6 +1,6 @@
 """The columns of the index: one row per person and kind, with filter columns, packed tags, features and a compact state.
 
-Rows are kept in chunks of up to 4,096 people of one kind. Chunks are ordered by birth date; rows inside a chunk are in any order.
+Rows are kept in chunks of up to 4,096 people of one kind, who are close in age and place (`cells.py`), in any order.
 The first axis of every array is the chunk and the last is the row, so a pass over a chunk reads each column from front to back.
 """
 

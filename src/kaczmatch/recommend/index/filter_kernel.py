@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from kaczmatch.core.compiled import compiled, compiled_short
 from kaczmatch.core.vectors import Integers, Matrix
+from kaczmatch.recommend.index.chunk_bounds import ChunkBounds
 from kaczmatch.recommend.index.columns import CHUNK, IndexColumns
 from kaczmatch.recommend.people.filters import NO_BIRTH_DATE, date_number
 from kaczmatch.recommend.people.location import NOWHERE_ELSE, max_squared_chord
@@ -25,8 +26,10 @@ Used = NDArray[np.int32]
 RowNumbers = NDArray[np.uint32]  # unsigned: indexing needs no check for negative numbers
 
 MOST_AGE: Final = 255  # that a column of ages holds
+LOOKS, AGES, DISTANCE, BORN = np.uint8(1), np.uint8(2), np.uint8(4), np.uint8(8)
 _BORN_NEVER: Final = -1
-_NO_CHUNKS: Final = np.empty(0, np.int64)
+_MARGIN: Final = 1e-5
+_NO_CHECKS: Final = np.empty(0, np.uint8)
 
 
 class FilterQuery(NamedTuple):
@@ -43,11 +46,11 @@ class FilterQuery(NamedTuple):
     y: np.float32
     z: np.float32
     max_squared_chord: np.float32
-    edge_chunks: Integers  # chunks that can hold people outside the age limits; no other chunk does
+    checks: ByteMask  # by chunk, the filters that not all of its rows pass
 
 
 def filter_query(viewer: Profile, schema: Schema, day: date) -> FilterQuery:
-    """Without chunks. A birthday moves a limit, not a row."""
+    """Without chunks, of which `possible_chunks` knows. A birthday moves a limit, not a row."""
     today, (least, greatest) = date_number(day), viewer.possible_ages(day)
     youngest, oldest = max(viewer.ages[0], schema.minimum_age), viewer.ages[1]
     takes_part = viewer.old_enough(day) and greatest <= MOST_AGE
@@ -62,8 +65,45 @@ def filter_query(viewer: Profile, schema: Schema, day: date) -> FilterQuery:
         NO_BIRTH_DATE if takes_part and not schema.age_required else _BORN_NEVER,
         *(viewer.location.point if viewer.location else NOWHERE_ELSE),
         max_squared_chord(viewer.within_km),
-        _NO_CHUNKS,
+        _NO_CHECKS,
     )
+
+
+@compiled_short
+def possible_chunks(b: ChunkBounds, chunks: Integers, used: Used, q: FilterQuery) -> tuple[Integers, ByteMask]:
+    """Those of some chunks in which somebody can pass; and by chunk, the filters that not all of its rows pass.
+
+    Distances are compared with a margin that is far greater than what rounding does to them.
+    """
+    checks, possible, count = np.zeros(len(used), np.uint8), np.empty(len(chunks), np.int64), 0
+    point = (np.float64(q.x), np.float64(q.y), np.float64(q.z))
+    for chunk in chunks:
+        nearest, farthest = 0.0, 0.0
+        for k in range(3):
+            low, high = b.low[chunk, k], b.high[chunk, k]
+            nearest += max(low - point[k], point[k] - high, 0.0) ** 2
+            farthest += max(abs(low - point[k]), abs(high - point[k])) ** 2
+        reach = min(b.least_reach[chunk], q.max_squared_chord), min(b.greatest_reach[chunk], q.max_squared_chord)
+        first, last = b.first_born[chunk], b.last_born[chunk]
+        also = first <= q.also_born <= last
+        possible[count] = chunk
+        count += (
+            (used[chunk] > 0)
+            & ((b.some_look_for[chunk] & q.i_am) != 0)
+            & (b.least_youngest[chunk] <= q.greatest_age)
+            & (b.greatest_oldest[chunk] >= q.least_age)
+            & (nearest * (1.0 - _MARGIN) <= reach[1])
+            & (((first <= q.born_to) & (last >= q.born_from)) | also)
+        )
+        if (b.all_look_for[chunk] & q.i_am) == 0:
+            checks[chunk] |= LOOKS
+        if b.greatest_youngest[chunk] > q.greatest_age or b.least_oldest[chunk] < q.least_age:
+            checks[chunk] |= AGES
+        if not farthest * (1.0 + _MARGIN) <= reach[0]:
+            checks[chunk] |= DISTANCE
+        if not ((q.born_from <= first and last <= q.born_to) or first == last == q.also_born):
+            checks[chunk] |= BORN
+    return possible[:count], checks
 
 
 @compiled_short
@@ -86,25 +126,40 @@ def rows_pass(rows: Matrix, q: FilterQuery) -> NDArray[np.bool_]:
 
 @compiled
 def mask_passing(c: IndexColumns, chunk: int, kind: int, used: int, q: FilterQuery, flags: ByteMask) -> None:
-    """Which rows of a chunk pass every filter. What holds for a whole chunk is not checked per row."""
-    look, youngest, oldest = c.i_look_for[chunk], c.youngest[chunk], c.oldest[chunk]
-    one, zero, least, greatest = np.uint32(1), np.uint32(0), np.uint8(q.least_age), np.uint8(q.greatest_age)
+    """Which rows of a chunk pass every filter. What holds for a whole chunk is not checked per row, so that of an erased person
+    may pass who was overwritten in the file that it is mapped from: `looks_for` tells.
+    """
+    checks, one, zero = q.checks[chunk], np.uint32(1), np.uint32(0)
     for i in range(used):
-        flags[i] = ((look[i] & q.i_am) != zero) & (youngest[i] <= greatest) & (oldest[i] >= least)
-    x, y, z, reach = c.x[chunk], c.y[chunk], c.z[chunk], c.max_squared_chord[chunk]
-    for i in range(used):
-        east, north, up = x[i] - q.x, y[i] - q.y, z[i] - q.z
-        flags[i] &= east * east + north * north + up * up <= min(reach[i], q.max_squared_chord)
+        flags[i] = 1
+    if checks & LOOKS:
+        look = c.i_look_for[chunk]
+        for i in range(used):
+            flags[i] &= (look[i] & q.i_am) != zero
+    if checks & AGES:
+        youngest, oldest, least, greatest = c.youngest[chunk], c.oldest[chunk], np.uint8(q.least_age), np.uint8(q.greatest_age)
+        for i in range(used):
+            flags[i] &= (youngest[i] <= greatest) & (oldest[i] >= least)
+    if checks & DISTANCE:
+        x, y, z, reach = c.x[chunk], c.y[chunk], c.z[chunk], c.max_squared_chord[chunk]
+        for i in range(used):
+            east, north, up = x[i] - q.x, y[i] - q.y, z[i] - q.z
+            flags[i] &= east * east + north * north + up * up <= min(reach[i], q.max_squared_chord)
+    if checks & BORN:
+        born, first, last, also = c.born[chunk], np.int32(q.born_from), np.int32(q.born_to), np.int32(q.also_born)
+        for i in range(used):
+            flags[i] &= ((born[i] >= first) & (born[i] <= last)) | (born[i] == also)
     if (q.i_look_for & (q.i_look_for - one)) != zero:  # a person of several wanted kinds passes in one chunk only
         am, bit = c.i_am[chunk], one << np.uint32(kind)
         for i in range(used):
             sought = am[i] & q.i_look_for
             flags[i] &= (sought & (~sought + one)) == bit
-    for edge in q.edge_chunks:
-        if edge == chunk:
-            born, first, last, also = c.born[chunk], np.int32(q.born_from), np.int32(q.born_to), np.int32(q.also_born)
-            for i in range(used):
-                flags[i] &= ((born[i] >= first) & (born[i] <= last)) | (born[i] == also)
+
+
+@compiled
+def looks_for(c: IndexColumns, chunk: int, row: int, q: FilterQuery) -> bool:
+    """Whether a row looks for the viewer's kind. One that was overwritten looks for nobody."""
+    return bool((c.i_look_for[chunk, row] & q.i_am) != 0)
 
 
 @compiled
@@ -130,8 +185,8 @@ def all_passing(c: IndexColumns, chunks: Integers, kinds: Kinds, used: Used, q: 
         mask_passing(c, chunk, kinds[chunk], used[chunk], q, flags)
         count = list_masked(flags, used[chunk], found)
         for j in range(count):
-            places[total + j] = chunk * CHUNK + found[j]
-        total += count
+            places[total] = chunk * CHUNK + found[j]
+            total += looks_for(c, chunk, found[j], q)
     return places[:total]
 
 

@@ -15,7 +15,7 @@ from kaczmatch.core.compiled import compiled, compiled_short
 from kaczmatch.core.intrinsics import fetch_and_increment, popcount
 from kaczmatch.core.vectors import Integers
 from kaczmatch.recommend.index.columns import CHUNK, IndexColumns
-from kaczmatch.recommend.index.filter_kernel import ByteMask, FilterQuery, Kinds, Used, mask_passing
+from kaczmatch.recommend.index.filter_kernel import ByteMask, FilterQuery, Kinds, Used, looks_for, mask_passing
 from kaczmatch.recommend.index.membership import Bits, bit_is_set
 
 PRODUCT, HARMONIC, MINIMUM, FORWARD = 0, 1, 2, 3
@@ -89,7 +89,7 @@ def search_chunks(
             person = c.person[chunk, found[j]]
             value = score[found[j]] - _PENALTY * np.float32(bit_is_set(last, person))
             kept[n], ranks[n] = value, k * CHUNK + found[j]
-            n += (value > limit) & (not bit_is_set(excluded, person))
+            n += (value > limit) & (not bit_is_set(excluded, person)) & looks_for(c, chunk, found[j], q)
         if n > 4 * want:
             n, limit = _keep_best(kept, ranks, n, want)
         k = fetch_and_increment(turns)
@@ -172,11 +172,28 @@ def _backward(c: IndexColumns, chunk: int, used: int, viewer: ViewerWeights, bac
 
 @compiled
 def _forward(c: IndexColumns, chunk: int, used: int, viewer: ViewerWeights, forward: Float32s) -> None:
-    """The forward score of every row: a probability, or a cosine clamped at 0. What the viewer does not weigh is not read: a new
-    user often weighs nothing."""
+    """The forward score of every row: a probability, or a cosine clamped at 0. A new user weighs nothing, and rates all alike."""
+    forward[:used] = np.float32(0.0)
+    weighed = _add_profiles(c, chunk, used, viewer, forward)
+    if not viewer.probabilities:
+        for i in range(used):
+            forward[i] = max(forward[i], np.float32(0.0))
+    elif weighed or viewer.said_weights.any():
+        for i in range(used):
+            forward[i] += viewer.offset
+        _add_said(c.said[chunk], viewer.said_weights, used, forward)
+        for i in range(used):
+            forward[i] = approximate_probability(forward[i], viewer.random_share)
+    else:
+        forward[:used] = approximate_probability(viewer.offset, viewer.random_share)
+
+
+@compiled
+def _add_profiles(c: IndexColumns, chunk: int, used: int, viewer: ViewerWeights, forward: Float32s) -> bool:
+    """Add the unit vector of every row times the viewer's weights. Whether the viewer weighs anything: what
+    is not weighed is not read.
+    """
     tags, features, norm, weighed = c.tags[chunk], c.features[chunk], c.inverse_norm[chunk], False
-    for i in range(used):
-        forward[i] = np.float32(0.0)
     for w in range(tags.shape[0]):
         if viewer.bit_planes[w].any():
             _add_tag_weights(tags[w], viewer.bit_planes[w], viewer.tag_scale, used, forward)
@@ -190,15 +207,7 @@ def _forward(c: IndexColumns, chunk: int, used: int, viewer: ViewerWeights, forw
     if weighed:
         for i in range(used):
             forward[i] *= norm[i]
-    if not viewer.probabilities:
-        for i in range(used):
-            forward[i] = max(forward[i], np.float32(0.0))
-        return
-    for i in range(used):
-        forward[i] += viewer.offset
-    _add_said(c.said[chunk], viewer.said_weights, used, forward)
-    for i in range(used):
-        forward[i] = approximate_probability(forward[i], viewer.random_share)
+    return weighed
 
 
 @compiled

@@ -18,14 +18,16 @@ from zlib import crc32
 import numpy as np
 
 from kaczmatch.core.errors import InvalidInput
+from kaczmatch.recommend.index.chunk_bounds import ChunkBounds
 from kaczmatch.recommend.index.chunks import ChunkTable
 from kaczmatch.recommend.index.columns import DTYPES, Array, IndexColumns
 from kaczmatch.recommend.index.id_numbers import IdNumbers
 from kaczmatch.recommend.index.packed_ids import PackedIds
 
-_FORMAT: Final = 2
+_FORMAT: Final = 3
 ABOUT: Final = "index.json"
-_BY_NUMBER: Final = ("used", "kind", "home")  # arrays of the table beside its columns
+_BY_CHUNK: Final = ("used", "kind", "cells")  # arrays of the table beside its columns
+_OF_TABLE: Final = (*_BY_CHUNK, "home")
 _IDS: Final = tuple(f"id_{name}" for name in PackedIds._fields)
 _SPARE: Final = 16  # one free chunk per so many: the first people who come make no process copy what it has mapped
 
@@ -48,15 +50,14 @@ def write(
     new.mkdir(mode=0o700)
     try:
         arrays: dict[str, Array] = dict(zip(table.columns._fields, table.columns, strict=True))
-        arrays |= {name: getattr(table, name) for name in _BY_NUMBER} | dict(zip(_IDS, packed, strict=True)) | dict(more)
+        arrays |= {name: getattr(table, name) for name in _OF_TABLE} | dict(zip(_IDS, packed, strict=True)) | dict(more)
         room = len(table.used) // _SPARE
         for name, array in arrays.items():
-            spare = room if name in DTYPES or name in ("used", "kind") else 0
+            spare = room if name in DTYPES or name in _BY_CHUNK else 0
             _synced(new / f"{name}.npy", lambda file, array=array, spare=spare: _save(file, array, spare))
         about = {
             "format": _FORMAT,
             **about,
-            "begins": table.begins,
             "order": table.chunks,
             "free": [*range(len(table.used) + room - 1, len(table.used) - 1, -1), *table.free],
             "copies": [[*key, place] for key, place in table.copies.items()],
@@ -82,8 +83,8 @@ def read(folder: Path) -> tuple[ChunkTable, IdNumbers, bytes, dict[str, Any], di
         arrays = {name: _mapped(folder, name, size) for name, size in about["arrays"].items()}
         table = ChunkTable(about["tags"], about["features"], arrays["said"].shape[1], arrays["doubts"].shape[1])
         table.columns = IndexColumns(*(arrays[name] for name in DTYPES))
-        table.used, table.kind, table.home = (arrays[name] for name in _BY_NUMBER)
-        table.begins, table.chunks, table.free = about["begins"], about["order"], about["free"]
+        table.used, table.kind, table.cells, table.home = (arrays[name] for name in _OF_TABLE)
+        table.chunks, table.free = about["order"], about["free"]
         table.copies = {(number, kind): place for number, kind, place in about["copies"]}
         # Copied, since `overwrite` may change the file: a process still has to find the row that it is to remove.
         packed = PackedIds(*(np.array(arrays[name]) for name in _IDS))
@@ -92,6 +93,8 @@ def read(folder: Path) -> tuple[ChunkTable, IdNumbers, bytes, dict[str, Any], di
         overwritten = table.columns.i_am.reshape(-1)[table.home[here]] == 0
         if not np.array_equal(rows, here) or not np.array_equal(here[~overwritten], np.flatnonzero(packed.taken())):
             raise ValueError("identifiers and rows do not fit together")
+        table.bounds = ChunkBounds.empty(len(table.used))  # not saved: they would tell of people who were erased since
+        table.measure(np.arange(len(table.used)))
         for number in here[overwritten].tolist():
             table.remove(number)
         for part in ("vocabulary", "schema", "learner"):
@@ -104,7 +107,7 @@ def read(folder: Path) -> tuple[ChunkTable, IdNumbers, bytes, dict[str, Any], di
     return table, IdNumbers(packed=packed), prior, about, {name: arrays[name] for name in arrays if name not in _OWN}
 
 
-_OWN: Final = frozenset({*DTYPES, *_BY_NUMBER, *_IDS})
+_OWN: Final = frozenset({*DTYPES, *_OF_TABLE, *_IDS})
 
 
 def overwrite(folder: Path, identifier: Hashable) -> bool:

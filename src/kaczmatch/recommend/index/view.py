@@ -24,7 +24,7 @@ from kaczmatch.recommend.index.id_numbers import IdNumbers
 from kaczmatch.recommend.index.membership import NO_BITS, Bits, PersonNumbers
 from kaczmatch.recommend.index.search_kernel import Float32s, ViewerWeights
 from kaczmatch.recommend.index.search_threads import CORES, run_shared
-from kaczmatch.recommend.people.filters import NO_BIRTH_DATE, FilterColumns
+from kaczmatch.recommend.people.filters import FilterColumns
 from kaczmatch.recommend.people.profile import Profile
 from kaczmatch.recommend.people.schema import Schema
 
@@ -103,16 +103,12 @@ class IndexView:
 
     def search_filter(self, viewer: Profile, day: date) -> SearchFilter:
         """The filters in numbers, and the chunks where people can pass them."""
-        query, runs = filter_query(viewer, self._schema, day), list[list[int]]()
-        dates = [(NO_BIRTH_DATE, NO_BIRTH_DATE)] if query.also_born == NO_BIRTH_DATE else []
-        dates += [(query.born_from, query.born_to)] if query.born_from <= query.born_to else []
-        looks = int(query.i_look_for)
-        for kind in range(looks.bit_length()):
-            if looks >> kind & 1:
-                runs += [run for first, last in dates if (run := self._table.chunks_between(kind, first, last))]
-        edges = np.array([chunk for run in runs for chunk in (run[0], run[-1])], np.int64)
-        # A small chunk can hold people with a birth date and people without.
-        return SearchFilter(query._replace(edge_chunks=edges), np.array([*dict.fromkeys(chain.from_iterable(runs))], np.int64))
+        query = filter_query(viewer, self._schema, day)
+        looks, table = int(query.i_look_for), self._table
+        kinds = [kind for kind in range(looks.bit_length()) if looks >> kind & 1]
+        chunks = np.array([*chain.from_iterable(table.chunks[kind] for kind in kinds)], np.int64)
+        chunks, checks = filtering.possible_chunks(table.bounds, chunks, table.used, query)
+        return SearchFilter(query._replace(checks=checks), chunks)
 
     def search(
         self,
