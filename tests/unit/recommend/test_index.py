@@ -116,7 +116,11 @@ def plain_scores(weights: ViewerWeights, rows: columns.IndexColumns, tags: int) 
 @pytest.mark.parametrize("slug", ["probit-diag", "probit", "probit-traits", "tk"])
 @pytest.mark.parametrize("ranked_by", ["product", "geometric", "harmonic", "minimum", "forward"])
 def test_the_fused_pass_orders_as_plain_numpy_does(crowd: Callable[..., Any], slug: str, ranked_by: str) -> None:
+    """Also where some have learned nothing, and others come back and have forgotten everything."""
     people = crowd(500, slug, **({"appeal": True} if slug in ("probit-diag", "probit") else {}))
+    newcomers = np.random.default_rng(2).choice(500, 300, replace=False).tolist()
+    people.index.remove(*newcomers)
+    people.index.upsert(*(people.profiles[one] for one in newcomers))
     for identifier in (3, 44, 123):
         viewer = people.viewer(identifier)
         weights = people.index.viewer_weights(viewer, ranked_by)
@@ -251,6 +255,11 @@ class Changes(RuleBasedStateMachine):
             assert features[j].tolist() == self.model[identifier].features.tolist()
             taste = self.liked[identifier] / np.linalg.norm(self.liked[identifier])
             np.testing.assert_allclose(rows.mean[:, j] * rows.mean_scale[j], taste, atol=1 / 200)
+        table, learned = self.index._table, {identifier for identifier, taste in self.liked.items() if not np.all(taste == 1.0)}
+        numbers = set(self.index.numbers_of(learned).tolist())
+        for chunk in np.flatnonzero(table.used).tolist():
+            first, here = table.bounds.learned[chunk], table.columns.person[chunk, : table.used[chunk]].tolist()
+            assert numbers.intersection(here) == set(here[:first])
 
 
 Changes.TestCase.settings = settings(max_examples=40, stateful_step_count=20)

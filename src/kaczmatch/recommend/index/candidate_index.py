@@ -141,7 +141,9 @@ class CandidateIndex:
             for number, state in here:
                 if state.learner != self.learner.slug or state.dimensions != self.vocabulary.dimensions:
                     raise InvalidInput("states", f"{self._ids.ids([number])[0]!r} has a {state}, not of this index's learner")
-            places, which = self._table.places_of_all(np.array([number for number, _ in here]))
+            numbers = np.array([number for number, _ in here])
+            self._table.mark_learned(numbers)
+            places, which = self._table.places_of_all(numbers)
             compact = CompactState.of(self.learner, [state for _, state in here], self._typical_form)
             self._table.set_columns(places, {name: column[..., which] for name, column in compact.columns().items()})
 
@@ -194,6 +196,7 @@ class CandidateIndex:
         """
         other = CandidateIndex(self.vocabulary, learner, prior=prior, schema=self.schema)
         start = CompactState.of(learner, [learner.start(other.prior)], other._typical_form).columns()
+        start |= {"learned": np.zeros(1)}
         if self._table.doubts or other._table.doubts:  # nobody has said anything under the new one
             start |= {"said": np.zeros((other._table.said, 1)), "doubts": np.ones((other._table.doubts, 1))}
         with self._changing:  # nothing is written meanwhile, and readers go on

@@ -27,13 +27,14 @@ class ChunkBounds(NamedTuple):
     high: Array
     least_reach: Array  # and how far they look, as squared chords
     greatest_reach: Array
+    learned: Array  # how many have learned something: they come first
 
     @classmethod
     def empty(cls, chunks: int) -> ChunkBounds:
         """Of so many chunks without rows."""
-        look, born, age = (np.zeros(chunks, kind) for kind in (np.uint32, np.int32, np.uint8))
+        look, number, age = (np.zeros(chunks, kind) for kind in (np.uint32, np.int32, np.uint8))
         place, reach = np.zeros((chunks, 3), np.float32), np.zeros(chunks, np.float32)
-        return cls(*(one.copy() for one in (look, look, born, born, age, age, age, age, place, place, reach, reach)))
+        return cls(*(one.copy() for one in (look, look, number, number, age, age, age, age, place, place, reach, reach, number)))
 
 
 @compiled_short
@@ -41,6 +42,7 @@ def measure(c: IndexColumns, used: NDArray[np.int32], chunks: Integers, b: Chunk
     """Write the bounds of some chunks."""
     for chunk in chunks:
         n = used[chunk]
+        b.learned[chunk] = c.learned[chunk, :n].sum()
         if n == 0:
             continue
         every, some = ~np.uint32(0), np.uint32(0)

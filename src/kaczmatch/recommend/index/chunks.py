@@ -65,10 +65,11 @@ class ChunkTable:
             last = int(self.used[chunk]) - 1
             kind = int(self.kind[chunk])
             if row != last:
-                self._write(chunk, row, self.columns.chunk(chunk, slice(last, last + 1)))
+                self._write(chunk, slice(row, row + 1), self.columns.chunk(chunk, slice(last, last + 1)))
             for column in self.columns:  # nothing of a removed person stays in memory or in a saved file
                 column[chunk][..., last] = 0
             self.used[chunk] = last
+            self._learned_first(chunk)
             self.measure([chunk])
             if not self.used[self.chunks[kind]].any():
                 self.free.extend(reversed(self.chunks[kind]))
@@ -103,6 +104,25 @@ class ChunkTable:
             which, *inner = np.nonzero(column[chunk, ..., row] != new)
             column[(chunk[which], *inner, row[which])] = new[(which, *inner)]
 
+    def mark_learned(self, numbers: Array) -> None:
+        """These people have learned something: their rows go to the others who have."""
+        chunk, row = np.divmod(self.places_of_all(numbers)[0], CHUNK)
+        new = self.columns.learned[chunk, row] == 0
+        self.columns.learned[chunk[new], row[new]] = 1
+        changed = np.unique(chunk[new])
+        for one in changed.tolist():
+            self._learned_first(one)
+        self.measure(changed)
+
+    def _learned_first(self, chunk: int) -> None:
+        """Exchange rows until those come first who have learned something."""
+        learned = self.columns.learned[chunk, : self.used[chunk]]
+        end = int(learned.sum())
+        one, other = np.flatnonzero(learned[:end] == 0), end + np.flatnonzero(learned[end:])
+        if len(one):
+            rows = self.columns.chunk(chunk, np.concatenate([other, one]))
+            self._write(chunk, np.concatenate([one, other]), rows)
+
     def measure(self, chunks: Array | list[int]) -> None:
         """What the filter columns of some chunks have in common, after they have changed."""
         measure(self.columns, self.used, np.asarray(chunks, np.int64), self.bounds)
@@ -127,8 +147,9 @@ class ChunkTable:
         )
         other.used, other.kind, other.home = self.used.copy(), self.kind.copy(), self.home.copy()
         other.copies, other.free = self.copies.copy(), self.free.copy()
-        other.cells, other.bounds = self.cells.copy(), ChunkBounds(*(bound.copy() for bound in self.bounds))
+        other.cells, other.bounds = self.cells.copy(), ChunkBounds.empty(len(self.used))
         other.chunks = [one.copy() for one in self.chunks]
+        other.measure(np.arange(len(other.used)))
         return other
 
     def _insert(self, kind: int, rows: IndexColumns) -> None:
@@ -137,16 +158,19 @@ class ChunkTable:
         target = cell_of_each(points_of(rows), np.array(self.chunks[kind]), self.cells)
         order = np.argsort(target, kind="stable")
         limits = np.append(np.flatnonzero(np.diff(target[order], prepend=-1)), len(target))
-        for first, last in pairwise(limits.tolist()):
-            self._merge(kind, int(target[order[first]]), rows.take(order[first:last]))
+        rows, touched = rows.take(order), target[order[limits[:-1]]]
+        for chunk, (first, last) in zip(touched.tolist(), pairwise(limits.tolist()), strict=True):
+            self._merge(kind, chunk, rows.take(slice(first, last)))
+        self.measure(touched)
 
     def _merge(self, kind: int, chunk: int, rows: IndexColumns) -> None:
-        """Into a chunk. One that has no space for them is split."""
+        """Into a chunk, which is measured afterwards. One that has no space for them is split."""
         used, coming = int(self.used[chunk]), len(rows.person)
         if used + coming <= CHUNK:
-            self._write(chunk, used, rows)
+            self._write(chunk, slice(used, used + coming), rows)
             self.used[chunk] = used + coming
-            self.measure([chunk])
+            if rows.learned.any():
+                self._learned_first(chunk)
             return
         there = self.columns.chunk(chunk, slice(0, used))
         both = IndexColumns(*(np.concatenate(pair, axis=-1) for pair in zip(there, rows, strict=True)))
@@ -158,7 +182,8 @@ class ChunkTable:
         self._reserve(max(len(parts) - len(chunks), 0))
         chunks = [*chunks, *(self._new_chunk(kind, cell) for _ in parts[len(chunks) :])]
         for target, (part, own) in zip(chunks, parts, strict=True):
-            self._write(target, 0, rows.take(part))
+            part = part[np.argsort(1 - rows.learned[part], kind="stable")]
+            self._write(target, slice(0, len(part)), rows.take(part))
             self.used[target], self.cells[target] = len(part), own
         self.measure(chunks)
 
@@ -176,12 +201,11 @@ class ChunkTable:
         self.chunks[kind] = []
         self._spread(kind, everybody, _EVERYWHERE, [])
 
-    def _write(self, chunk: int, row: int, rows: IndexColumns) -> None:
-        coming = len(rows.person)
+    def _write(self, chunk: int, at: Array | slice, rows: IndexColumns) -> None:
         for column, values in zip(self.columns, rows, strict=True):
-            column[chunk][..., row : row + coming] = values
+            column[chunk][..., at] = values
         kind = int(self.kind[chunk])
-        place = chunk * CHUNK + row + np.arange(coming)
+        place = chunk * CHUNK + np.arange(CHUNK)[at]
         first = rows.i_am & (~rows.i_am + np.uint32(1)) == np.uint32(1 << kind)  # this is the lowest of their kinds
         self.home[rows.person[first]] = place[first]
         for number, copy in zip(rows.person[~first].tolist(), place[~first].tolist(), strict=True):

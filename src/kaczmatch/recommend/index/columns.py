@@ -1,6 +1,7 @@
 """The columns of the index: one row per person and kind, with filter columns, packed tags, features and a compact state.
 
-Rows are kept in chunks of up to 4,096 people of one kind, who are close in age and place (`cells.py`), in any order.
+Rows are kept in chunks of up to 4,096 people of one kind, who are close in age and place (`cells.py`). In a chunk those come
+first who have learned something. All others still have the state that everybody starts with.
 The first axis of every array is the chunk and the last is the row, so a pass over a chunk reads each column from front to back.
 """
 
@@ -43,6 +44,7 @@ class IndexColumns(NamedTuple):
     offset: Array  # the threshold,
     said_weight: Array  # and the weights of what others said.
     random_share: Array  # c, the share of random swipes
+    learned: Array  # 0 where the state is that of the start, otherwise 1
 
     @classmethod
     def empty(cls, chunks: int, tags: int, features: int, said: int, doubts: int) -> IndexColumns:
@@ -82,6 +84,7 @@ DTYPES = {
     "offset": np.float32,
     "said_weight": np.float32,
     "random_share": np.float32,
+    "learned": np.uint8,
 }
 
 

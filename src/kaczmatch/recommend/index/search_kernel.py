@@ -51,6 +51,7 @@ def search_chunks(
     chunks: Integers,
     kinds: Kinds,
     used: Used,
+    learned: Used,
     q: FilterQuery,
     viewer: ViewerWeights,
     want: int,
@@ -81,7 +82,7 @@ def search_chunks(
         counts[k] = count
         _forward(c, chunk, rows, viewer, score)
         if viewer.fusion != FORWARD:
-            _backward(c, chunk, rows, viewer, backward)
+            _backward(c, chunk, rows, learned[chunk], viewer, backward)
             _fuse(viewer.fusion, rows, score, backward)
         for i in range(rows):
             flags[i] &= score[i] > limit
@@ -155,8 +156,23 @@ def _fuse(fusion: int, used: int, forward: Float32s, backward: Float32s) -> None
 
 
 @compiled
-def _backward(c: IndexColumns, chunk: int, used: int, viewer: ViewerWeights, backward: Float32s) -> None:
-    """The backward score of every row: a probability, or a cosine clamped at 0."""
+def _backward(c: IndexColumns, chunk: int, rows: int, learned: int, viewer: ViewerWeights, backward: Float32s) -> None:
+    """The backward score of every row: a probability, or a cosine clamped at 0.
+
+    Those who have learned nothing rate the viewer alike, so one of them is scored for all. Not one who was overwritten in the
+    file that the row is mapped from.
+    """
+    alike = learned
+    while alike < rows - 1 and c.i_look_for[chunk, alike] == np.uint32(0):
+        alike += 1
+    _score_backward(c, chunk, min(alike + 1, rows), viewer, backward)
+    if alike < rows:
+        backward[alike + 1 : rows] = backward[alike]
+
+
+@compiled
+def _score_backward(c: IndexColumns, chunk: int, used: int, viewer: ViewerWeights, backward: Float32s) -> None:
+    """Of the first rows of a chunk."""
     _add_backward(c.mean[chunk], viewer, used, backward)
     unit, offset, random_share = c.mean_scale[chunk], c.offset[chunk], c.random_share[chunk]
     if not viewer.probabilities:

@@ -129,7 +129,18 @@ class IndexView:
 
         def best() -> tuple[Float32s, NDArray[np.int64]]:
             return search_kernel.search_chunks(
-                table.columns, chunks, table.kind, table.used, sought.query, weights, want, last, excluded, turns, counts
+                table.columns,
+                chunks,
+                table.kind,
+                table.used,
+                table.bounds.learned,
+                sought.query,
+                weights,
+                want,
+                last,
+                excluded,
+                turns,
+                counts,
             )
 
         parts = run_shared(best, _helpers(chunks))
