@@ -22,7 +22,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from scipy.special import ndtr
 
 from kaczmatch import InvalidInput, learner
-from kaczmatch.recommend.index import columns, search_threads
+from kaczmatch.recommend.index import columns, search_threads, storage
 from kaczmatch.recommend.index import view as view_module
 from kaczmatch.recommend.index.candidate_index import CandidateIndex
 from kaczmatch.recommend.index.filter_kernel import filter_query, rows_pass
@@ -268,6 +268,50 @@ Changes.TestCase.settings = settings(max_examples=40, stateful_step_count=20)
 @pytest.mark.slow
 class TestChanges(Changes.TestCase):  # type: ignore[misc,name-defined]
     pass
+
+
+@given(st.sets(st.integers(0, 39)), st.sets(st.integers(0, 39)), st.booleans())
+@settings(max_examples=40)
+def test_several_who_were_overwritten_in_a_saved_index_are_gone_and_nobody_else(
+    learned: set[int], erased: set[int], already_open: bool
+) -> None:
+    """Wherever their rows lie, also if it is the last one, and whether a process has the files mapped at that moment."""
+    rule, rng = learner("tk"), np.random.default_rng(0)
+    kinds = [{"woman"}, {"man"}, {"woman", "man"}]
+    people = {
+        one: Profile(
+            id=one,
+            i_am=kinds[one % 3],
+            i_look_for=kinds[2],
+            born=date(1990, 1, 1 + one % 20),
+            features=rng.integers(0, 2, 3).astype(float),
+        )
+        for one in range(40)
+    }
+    index = CandidateIndex(Vocabulary.of(["a", "b", "c"]), rule)
+    index.upsert(*people.values())
+    index.set_states({one: rule.start(rng.normal(size=3)) for one in sorted(learned)})
+    me = replace(people[0], id=-1, i_am=kinds[2], i_look_for=kinds[2])
+    with tempfile.TemporaryDirectory() as folder:
+        index.save(Path(folder) / "index")
+        opened = CandidateIndex.open(Path(folder) / "index", rule) if already_open else None
+        for one in sorted(erased):
+            assert storage.overwrite(Path(folder) / "index", one)
+        if opened is None:
+            opened = CandidateIndex.open(Path(folder) / "index", rule)
+        else:
+            weights = opened.viewer_weights(Viewer(me, rule, rule.start(np.ones(3))), "product")
+            with opened.reading() as view:
+                sought = view.search_filter(me, TODAY)
+                best = view.search(sought, weights, 100, rng).best
+                assert sorted(view.ids(best)) == sorted(view.ids(view.everybody(sought))) == sorted(people.keys() - erased)
+            opened.set_states({one: rule.start(np.ones(3)) for one in sorted(people.keys() - learned - erased)[:5]})
+            opened.remove(*erased)
+        left = people.keys() - erased
+        assert everybody(opened, me) == sorted(left)
+        with opened.reading() as view:
+            features = view.features(view.numbers(sorted(left)))
+    assert [row.tolist() for row in features] == [people[one].features.tolist() for one in sorted(left)]
 
 
 def chunks(index: CandidateIndex, viewer: Profile) -> int:

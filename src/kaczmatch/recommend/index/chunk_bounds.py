@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from kaczmatch.core.compiled import compiled_short
 from kaczmatch.core.vectors import Integers
-from kaczmatch.recommend.index.columns import Array, IndexColumns
+from kaczmatch.recommend.index.columns import CHUNK, Array, IndexColumns
 
 
 class ChunkBounds(NamedTuple):
@@ -39,10 +39,9 @@ class ChunkBounds(NamedTuple):
 
 @compiled_short
 def measure(c: IndexColumns, used: NDArray[np.int32], chunks: Integers, b: ChunkBounds) -> None:
-    """Write the bounds of some chunks."""
+    """Write the bounds of some chunks, except who has learned something."""
     for chunk in chunks:
         n = used[chunk]
-        b.learned[chunk] = c.learned[chunk, :n].sum()
         if n == 0:
             continue
         every, some = ~np.uint32(0), np.uint32(0)
@@ -58,3 +57,26 @@ def measure(c: IndexColumns, used: NDArray[np.int32], chunks: Integers, b: Chunk
         b.low[chunk, 2], b.high[chunk, 2] = c.z[chunk, :n].min(), c.z[chunk, :n].max()
         reach = c.max_squared_chord[chunk, :n]
         b.least_reach[chunk], b.greatest_reach[chunk] = reach.min(), reach.max()
+
+
+@compiled_short
+def count_learned(
+    flags: NDArray[np.uint8], used: NDArray[np.int32], chunks: Integers, learned: NDArray[np.int32]
+) -> tuple[Integers, Integers]:
+    """Write how many have learned something in some chunks. Returns places to exchange, so that those come first."""
+    total = 0
+    for chunk in chunks:
+        total += used[chunk]
+    one, other, found = np.empty(total, np.int64), np.empty(total, np.int64), 0
+    for chunk in chunks:
+        end = 0
+        for i in range(used[chunk]):
+            end += flags[chunk, i]
+        learned[chunk], behind = end, end
+        for i in range(end):
+            if flags[chunk, i] == 0:
+                while flags[chunk, behind] == 0:
+                    behind += 1
+                one[found], other[found] = chunk * CHUNK + i, chunk * CHUNK + behind
+                found, behind = found + 1, behind + 1
+    return one[:found], other[:found]

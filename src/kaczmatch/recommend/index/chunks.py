@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kaczmatch.recommend.index.cells import DIMENSIONS, cell_of_each, points_of, split
-from kaczmatch.recommend.index.chunk_bounds import ChunkBounds, measure
+from kaczmatch.recommend.index.chunk_bounds import ChunkBounds, count_learned, measure
 from kaczmatch.recommend.index.columns import CHUNK, Array, IndexColumns
 
 _FILL = CHUNK * 9 // 10  # rows per chunk after a repack, which leaves space for inserts
@@ -65,11 +65,11 @@ class ChunkTable:
             last = int(self.used[chunk]) - 1
             kind = int(self.kind[chunk])
             if row != last:
-                self._write(chunk, slice(row, row + 1), self.columns.chunk(chunk, slice(last, last + 1)))
+                self._move(np.array([chunk * CHUNK + last]), np.array([place]))
             for column in self.columns:  # nothing of a removed person stays in memory or in a saved file
                 column[chunk][..., last] = 0
             self.used[chunk] = last
-            self._learned_first(chunk)
+            self._learned_first([chunk])
             self.measure([chunk])
             if not self.used[self.chunks[kind]].any():
                 self.free.extend(reversed(self.chunks[kind]))
@@ -109,27 +109,40 @@ class ChunkTable:
         chunk, row = np.divmod(self.places_of_all(numbers)[0], CHUNK)
         new = self.columns.learned[chunk, row] == 0
         self.columns.learned[chunk[new], row[new]] = 1
-        changed = np.unique(chunk[new])
-        for one in changed.tolist():
-            self._learned_first(one)
-        self.measure(changed)
+        self._learned_first(np.unique(chunk[new]))
 
-    def _learned_first(self, chunk: int) -> None:
-        """Exchange rows until those come first who have learned something."""
-        learned = self.columns.learned[chunk, : self.used[chunk]]
-        end = int(learned.sum())
-        one, other = np.flatnonzero(learned[:end] == 0), end + np.flatnonzero(learned[end:])
+    def _learned_first(self, chunks: Array | list[int]) -> None:
+        """Exchange rows until in these chunks those come first who have learned something."""
+        one, other = count_learned(self.columns.learned, self.used, np.asarray(chunks, np.int64), self.bounds.learned)
         if len(one):
-            rows = self.columns.chunk(chunk, np.concatenate([other, one]))
-            self._write(chunk, np.concatenate([one, other]), rows)
+            self._move(np.concatenate([other, one]), np.concatenate([one, other]))
+
+    def _move(self, sources: NDArray[np.int64], targets: NDArray[np.int64]) -> None:
+        """Copy rows to other places of their chunks. Whose row it is tells the place that it came from, not what is in it: it may
+        have been overwritten in the file that it is mapped from."""
+        rows, (chunk, row) = self._rows_at(sources), np.divmod(targets, CHUNK)
+        for column, values in zip(self.columns, rows, strict=True):
+            column[chunk, ..., row] = np.moveaxis(values, -1, 0)
+        first = self.home[rows.person] == sources
+        self.home[rows.person[first]] = targets[first]
+        for which in np.flatnonzero(~first).tolist():
+            self.copies[int(rows.person[which]), int(self.kind[chunk[which]])] = int(targets[which])
 
     def measure(self, chunks: Array | list[int]) -> None:
         """What the filter columns of some chunks have in common, after they have changed."""
         measure(self.columns, self.used, np.asarray(chunks, np.int64), self.bounds)
 
+    def measure_all(self) -> None:
+        every = np.arange(len(self.used))
+        self._learned_first(every)
+        self.measure(every)
+
     def rows(self, numbers: NDArray[np.int32]) -> IndexColumns:
         """A copy of the first row of each person."""
-        chunk, row = np.divmod(self.home[numbers], CHUNK)
+        return self._rows_at(self.home[numbers])
+
+    def _rows_at(self, places: NDArray[np.int64]) -> IndexColumns:
+        chunk, row = np.divmod(places, CHUNK)
         return IndexColumns(*(np.moveaxis(column[chunk, ..., row], 0, -1) for column in self.columns))
 
     def widened_columns(self, tags: int, features: int) -> IndexColumns:
@@ -149,7 +162,7 @@ class ChunkTable:
         other.copies, other.free = self.copies.copy(), self.free.copy()
         other.cells, other.bounds = self.cells.copy(), ChunkBounds.empty(len(self.used))
         other.chunks = [one.copy() for one in self.chunks]
-        other.measure(np.arange(len(other.used)))
+        other.measure_all()
         return other
 
     def _insert(self, kind: int, rows: IndexColumns) -> None:
@@ -161,6 +174,7 @@ class ChunkTable:
         rows, touched = rows.take(order), target[order[limits[:-1]]]
         for chunk, (first, last) in zip(touched.tolist(), pairwise(limits.tolist()), strict=True):
             self._merge(kind, chunk, rows.take(slice(first, last)))
+        self._learned_first(touched)
         self.measure(touched)
 
     def _merge(self, kind: int, chunk: int, rows: IndexColumns) -> None:
@@ -169,8 +183,6 @@ class ChunkTable:
         if used + coming <= CHUNK:
             self._write(chunk, slice(used, used + coming), rows)
             self.used[chunk] = used + coming
-            if rows.learned.any():
-                self._learned_first(chunk)
             return
         there = self.columns.chunk(chunk, slice(0, used))
         both = IndexColumns(*(np.concatenate(pair, axis=-1) for pair in zip(there, rows, strict=True)))
@@ -182,9 +194,9 @@ class ChunkTable:
         self._reserve(max(len(parts) - len(chunks), 0))
         chunks = [*chunks, *(self._new_chunk(kind, cell) for _ in parts[len(chunks) :])]
         for target, (part, own) in zip(chunks, parts, strict=True):
-            part = part[np.argsort(1 - rows.learned[part], kind="stable")]
             self._write(target, slice(0, len(part)), rows.take(part))
             self.used[target], self.cells[target] = len(part), own
+        self._learned_first(chunks)
         self.measure(chunks)
 
     def _repack(self, kind: int) -> None:
@@ -201,11 +213,11 @@ class ChunkTable:
         self.chunks[kind] = []
         self._spread(kind, everybody, _EVERYWHERE, [])
 
-    def _write(self, chunk: int, at: Array | slice, rows: IndexColumns) -> None:
+    def _write(self, chunk: int, at: slice, rows: IndexColumns) -> None:
         for column, values in zip(self.columns, rows, strict=True):
             column[chunk][..., at] = values
         kind = int(self.kind[chunk])
-        place = chunk * CHUNK + np.arange(CHUNK)[at]
+        place = chunk * CHUNK + np.arange(at.start, at.stop)
         first = rows.i_am & (~rows.i_am + np.uint32(1)) == np.uint32(1 << kind)  # this is the lowest of their kinds
         self.home[rows.person[first]] = place[first]
         for number, copy in zip(rows.person[~first].tolist(), place[~first].tolist(), strict=True):

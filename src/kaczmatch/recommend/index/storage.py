@@ -94,7 +94,7 @@ def read(folder: Path) -> tuple[ChunkTable, IdNumbers, bytes, dict[str, Any], di
         if not np.array_equal(rows, here) or not np.array_equal(here[~overwritten], np.flatnonzero(packed.taken())):
             raise ValueError("identifiers and rows do not fit together")
         table.bounds = ChunkBounds.empty(len(table.used))  # not saved: they would tell of people who were erased since
-        table.measure(np.arange(len(table.used)))
+        table.measure_all()
         for number in here[overwritten].tolist():
             table.remove(number)
         for part in ("vocabulary", "schema", "learner"):
