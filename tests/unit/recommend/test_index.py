@@ -191,6 +191,17 @@ def test_the_shortlist_holds_the_exact_best(slug: str) -> None:
         assert set(np.argsort(-exact)[:32].tolist()) <= set(view.ids(shortlist))
 
 
+def learned_first(index: CandidateIndex) -> set[Any]:
+    """Who is told to have learned something: the first rows of chunks, and nobody behind them."""
+    table, found = index._table, set[Any]()
+    for chunk in np.flatnonzero(table.used).tolist():
+        flags, number = table.columns.learned[chunk, : table.used[chunk]], int(table.bounds.learned[chunk])
+        assert flags[:number].all()
+        assert not flags[number:].any()
+        found |= {*index.ids_of(table.columns.person[chunk, :number])}
+    return found
+
+
 class Changes(RuleBasedStateMachine):
     """Random puts, changes and removals leave the index as a plain dictionary would be."""
 
@@ -255,11 +266,7 @@ class Changes(RuleBasedStateMachine):
             assert features[j].tolist() == self.model[identifier].features.tolist()
             taste = self.liked[identifier] / np.linalg.norm(self.liked[identifier])
             np.testing.assert_allclose(rows.mean[:, j] * rows.mean_scale[j], taste, atol=1 / 200)
-        table, learned = self.index._table, {identifier for identifier, taste in self.liked.items() if not np.all(taste == 1.0)}
-        numbers = set(self.index.numbers_of(learned).tolist())
-        for chunk in np.flatnonzero(table.used).tolist():
-            first, here = table.bounds.learned[chunk], table.columns.person[chunk, : table.used[chunk]].tolist()
-            assert numbers.intersection(here) == set(here[:first])
+        assert learned_first(self.index) == {one for one, taste in self.liked.items() if not np.all(taste == 1.0)}
 
 
 Changes.TestCase.settings = settings(max_examples=40, stateful_step_count=20)
@@ -305,13 +312,68 @@ def test_several_who_were_overwritten_in_a_saved_index_are_gone_and_nobody_else(
                 sought = view.search_filter(me, TODAY)
                 best = view.search(sought, weights, 100, rng).best
                 assert sorted(view.ids(best)) == sorted(view.ids(view.everybody(sought))) == sorted(people.keys() - erased)
-            opened.set_states({one: rule.start(np.ones(3)) for one in sorted(people.keys() - learned - erased)[:5]})
+            more = {one: rule.start(np.ones(3)) for one in sorted(people.keys() - learned - erased)[:5]}
+            opened.set_states(more)
             opened.remove(*erased)
-        left = people.keys() - erased
+            learned |= more.keys()
+        leaves = {one for one in learned - erased if one % 4 == 0}
+        opened.remove(*leaves)
+        left = people.keys() - erased - leaves
+        assert learned_first(opened) == learned - erased - leaves
         assert everybody(opened, me) == sorted(left)
         with opened.reading() as view:
             features = view.features(view.numbers(sorted(left)))
     assert [row.tolist() for row in features] == [people[one].features.tolist() for one in sorted(left)]
+
+
+def test_whoever_changes_what_they_look_for_is_filtered_at_once_though_all_their_neighbours_pass() -> None:
+    place = Location.from_coordinates(52.5, 13.4)
+    index, base = CandidateIndex(Vocabulary.of(["a"]), learner("tk")), {"i_am": {"woman"}, "born": date(1990, 1, 1)}
+    people = [Profile(id=one, i_look_for={"man"}, features=np.ones(1), location=place, **base) for one in range(20)]
+    index.upsert(*people)
+    me = replace(people[0], id=-1, i_am={"man"}, i_look_for={"woman"}, location=Location.from_coordinates(52.5, 13.9))
+    assert everybody(index, me) == [*range(20)]
+    index.upsert(
+        replace(people[3], i_look_for={"woman"}),
+        replace(people[7], ages=(18, 25)),
+        replace(people[11], within_km=5.0),
+        replace(people[15], ages=(60, 70)),
+    )
+    assert everybody(index, me) == [one for one in range(20) if one not in (3, 7, 11, 15)]
+    index.upsert(*people)
+    assert everybody(index, me) == [*range(20)]
+
+
+def test_a_chunk_that_is_split_keeps_an_overwritten_row_apart_and_no_copies(tmp_path: Path) -> None:
+    """Another process has erased somebody, and this one splits their chunk before it has heard of it."""
+    rule, n = learner("tk"), columns.CHUNK
+    index = CandidateIndex(Vocabulary.of(["a"]), rule)
+
+    def women(ids: np.ndarray) -> FilterColumns:
+        return FilterColumns(
+            DATING,
+            ids.tolist(),
+            *(np.full(len(ids), 1, np.uint32) for _ in range(2)),
+            (19500101 + ids % 40 * 10_000).astype(np.int32),
+            np.zeros(len(ids), np.uint8),
+            np.full(len(ids), 150, np.uint8),
+            *(np.zeros(len(ids), np.float32) for _ in range(3)),
+            np.full(len(ids), 1e9, np.float32),
+        )
+
+    index.upsert_columns(women(np.arange(n)), np.ones((n, 1)))
+    index.save(tmp_path / "index")
+    opened = CandidateIndex.open(tmp_path / "index", rule)
+    storage.overwrite(tmp_path / "index", 2000)
+    opened.upsert_columns(women(np.array([n])), np.ones((1, 1)))
+    opened.remove(2000)
+    me = Profile(id=-1, i_am={"woman"}, i_look_for={"woman"}, born=date(1980, 1, 1), features=np.ones(1), ages=(0, 150))
+    assert everybody(opened, me) == [one for one in range(n + 1) if one != 2000]
+    table = opened._table
+    assert len(table) == len(opened) == n
+    behind = np.arange(columns.CHUNK) >= table.used[:, None]
+    assert not table.columns.i_am[behind].any()
+    assert not table.columns.born[behind].any()
 
 
 def chunks(index: CandidateIndex, viewer: Profile) -> int:

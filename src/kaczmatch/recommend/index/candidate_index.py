@@ -58,6 +58,7 @@ class CandidateIndex:
         self._feature_coordinates = _coordinates(vocabulary, is_tag=False)
         self._table = ChunkTable(len(self._tag_coordinates), len(self._feature_coordinates), *said_columns(learner))
         self._typical_form = typical_quadratic_form(learner, vocabulary)
+        self._start = CompactState.of(learner, [learner.start(self.prior)], self._typical_form)
 
     def __len__(self) -> int:
         return len(self._ids)
@@ -79,7 +80,9 @@ class CandidateIndex:
 
     def viewer_weights(self, viewer: Viewer, ranked_by: str) -> ViewerWeights:
         """What a search needs of a viewer. It ranks by a fusion of both scores, or by "forward", the forward score alone."""
-        return viewer_weights(viewer, ranked_by, self._typical_form, self._tag_coordinates, self._feature_coordinates)
+        return viewer_weights(
+            viewer, ranked_by, self._start, self._typical_form, self._tag_coordinates, self._feature_coordinates
+        )
 
     def upsert(self, *profiles: Profile) -> None:
         """Add people or change their profiles. People who are there already keep their state and appeal."""
@@ -97,8 +100,8 @@ class CandidateIndex:
             np.fromiter(last.values(), np.int64)
         )
         with self.changing():
-            start = CompactState.of(self.learner, [self.learner.start(self.prior)] * len(last), self._typical_form)
-            rows = rows._replace(**start.columns(), **self._expected(values[list(last.values())]))
+            start = {name: np.repeat(column, len(last), axis=-1) for name, column in self._start.columns().items()}
+            rows = rows._replace(**start, **self._expected(values[list(last.values())]))
             rows.person[:] = self._ids.numbers_or_none(last)
             moving = np.flatnonzero(~self._set_in_place(rows))
             rows, ids = rows.take(moving), [*last]
@@ -180,6 +183,7 @@ class CandidateIndex:
         before_and_after = zip(old.terms, vocabulary.terms, strict=False)
         gone = [place for place, (was, now) in enumerate(before_and_after) if now.retired and not was.retired]
         prior, typical = self.prior.grown(vocabulary.dimensions), typical_quadratic_form(self.learner, vocabulary)
+        start = CompactState.of(self.learner, [self.learner.start(prior)], typical)
         with self._changing:
             columns = self._table.widened_columns(len(tags), len(features))
             if gone:
@@ -187,7 +191,7 @@ class CandidateIndex:
             with self._lock.writing():
                 self._table.columns, self._table.tags, self._table.features = columns, len(tags), len(features)
                 self._tag_coordinates, self._feature_coordinates = tags, features
-                self.vocabulary, self.prior, self._typical_form = vocabulary, prior, typical
+                self.vocabulary, self.prior, self._typical_form, self._start = vocabulary, prior, typical, start
 
     def relearned(self, learner: Learner, prior: Prior) -> CandidateIndex:
         """A copy with the same profiles and appeal for another learner or prior, by which everybody is at the start.
@@ -195,8 +199,7 @@ class CandidateIndex:
         Traits belong to a prior: they are as expected, until `set_appeal` is told what others said.
         """
         other = CandidateIndex(self.vocabulary, learner, prior=prior, schema=self.schema)
-        start = CompactState.of(learner, [learner.start(other.prior)], other._typical_form).columns()
-        start |= {"learned": np.zeros(1)}
+        start = other._start.columns() | {"learned": np.zeros(1)}
         if self._table.doubts or other._table.doubts:  # nobody has said anything under the new one
             start |= {"said": np.zeros((other._table.said, 1)), "doubts": np.ones((other._table.doubts, 1))}
         with self._changing:  # nothing is written meanwhile, and readers go on

@@ -15,6 +15,7 @@ from kaczmatch.recommend.index.columns import IndexColumns
 
 DIMENSIONS = 4  # birth date and place on the unit sphere
 _SCALES = np.array([100_000.0, 0.01, 0.01, 0.01])  # ten years, and about sixty kilometres: what people often set as limits
+_SAMPLE = 4_096  # points by which the widest dimension is told
 _TIE = np.array([1.0, 1e-9, 1e-9, 1e-9])  # below the distance of two values that differ
 
 Cell = NDArray[np.float64]  # lowest values, which are inside, and highest ones, which are not
@@ -36,10 +37,11 @@ def split(points: Matrix, cell: Cell, most: int) -> list[tuple[Integers, Cell]]:
         if number <= 1:
             parts.append((rows, box))
             continue
-        across = int(np.argmax(points[rows].std(axis=0) / _SCALES))
+        across = int(np.argmax(points[rows[:: -(-len(rows) // _SAMPLE)]].std(axis=0) / _SCALES))
         values = points[rows, across]
         at = len(rows) * (number // 2) // number
-        cut = np.partition(values, at)[at]
+        ordered = np.partition(values, at)
+        cut = (ordered[:at].max() + ordered[at]) / 2.0  # between two people, so that it is nobody's own
         below, above = box.copy(), box.copy()
         below[1, across] = above[0, across] = cut
         waiting += [(rows[values >= cut], above), (rows[values < cut], below)]

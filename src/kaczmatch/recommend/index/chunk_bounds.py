@@ -42,7 +42,12 @@ def measure(c: IndexColumns, used: NDArray[np.int32], chunks: Integers, b: Chunk
     """Write the bounds of some chunks, except who has learned something."""
     for chunk in chunks:
         n = used[chunk]
-        if n == 0:
+        if n == 0:  # nothing of the last one stays
+            b.all_look_for[chunk] = b.some_look_for[chunk] = 0
+            b.first_born[chunk] = b.last_born[chunk] = 0
+            b.least_youngest[chunk] = b.greatest_youngest[chunk] = b.least_oldest[chunk] = b.greatest_oldest[chunk] = 0
+            b.low[chunk] = b.high[chunk] = 0.0
+            b.least_reach[chunk] = b.greatest_reach[chunk] = 0.0
             continue
         every, some = ~np.uint32(0), np.uint32(0)
         for i in range(n):
@@ -63,19 +68,23 @@ def measure(c: IndexColumns, used: NDArray[np.int32], chunks: Integers, b: Chunk
 def count_learned(
     flags: NDArray[np.uint8], used: NDArray[np.int32], chunks: Integers, learned: NDArray[np.int32]
 ) -> tuple[Integers, Integers]:
-    """Write how many have learned something in some chunks. Returns places to exchange, so that those come first."""
+    """Write how many have learned something in some chunks. Returns places to exchange, so that those come first.
+
+    It looks at a copy: another process may overwrite a row of a file that this one has mapped.
+    """
     total = 0
     for chunk in chunks:
         total += used[chunk]
     one, other, found = np.empty(total, np.int64), np.empty(total, np.int64), 0
     for chunk in chunks:
+        has = flags[chunk, : used[chunk]].copy()
         end = 0
-        for i in range(used[chunk]):
-            end += flags[chunk, i]
+        for i in range(len(has)):
+            end += has[i]
         learned[chunk], behind = end, end
         for i in range(end):
-            if flags[chunk, i] == 0:
-                while flags[chunk, behind] == 0:
+            if has[i] == 0:
+                while has[behind] == 0:
                     behind += 1
                 one[found], other[found] = chunk * CHUNK + i, chunk * CHUNK + behind
                 found, behind = found + 1, behind + 1

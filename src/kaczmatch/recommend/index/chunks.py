@@ -120,13 +120,12 @@ class ChunkTable:
     def _move(self, sources: NDArray[np.int64], targets: NDArray[np.int64]) -> None:
         """Copy rows to other places of their chunks. Whose row it is tells the place that it came from, not what is in it: it may
         have been overwritten in the file that it is mapped from."""
-        rows, (chunk, row) = self._rows_at(sources), np.divmod(targets, CHUNK)
-        for column, values in zip(self.columns, rows, strict=True):
-            column[chunk, ..., row] = np.moveaxis(values, -1, 0)
+        rows = self._rows_at(sources)
+        self.set_columns(targets, rows._asdict())
         first = self.home[rows.person] == sources
         self.home[rows.person[first]] = targets[first]
         for which in np.flatnonzero(~first).tolist():
-            self.copies[int(rows.person[which]), int(self.kind[chunk[which]])] = int(targets[which])
+            self.copies[int(rows.person[which]), int(self.kind[targets[which] // CHUNK])] = int(targets[which])
 
     def measure(self, chunks: Array | list[int]) -> None:
         """What the filter columns of some chunks have in common, after they have changed."""
@@ -195,6 +194,8 @@ class ChunkTable:
         chunks = [*chunks, *(self._new_chunk(kind, cell) for _ in parts[len(chunks) :])]
         for target, (part, own) in zip(chunks, parts, strict=True):
             self._write(target, slice(0, len(part)), rows.take(part))
+            for column in self.columns:  # of those who have moved, too, nothing stays
+                column[target][..., len(part) : self.used[target]] = 0
             self.used[target], self.cells[target] = len(part), own
         self._learned_first(chunks)
         self.measure(chunks)
@@ -210,7 +211,7 @@ class ChunkTable:
         for column in self.columns:
             column[chunks] = 0
         self.free.extend(reversed(chunks))
-        self.chunks[kind] = []
+        self.used[chunks], self.chunks[kind] = 0, []
         self._spread(kind, everybody, _EVERYWHERE, [])
 
     def _write(self, chunk: int, at: slice, rows: IndexColumns) -> None:
@@ -218,7 +219,9 @@ class ChunkTable:
             column[chunk][..., at] = values
         kind = int(self.kind[chunk])
         place = chunk * CHUNK + np.arange(at.start, at.stop)
-        first = rows.i_am & (~rows.i_am + np.uint32(1)) == np.uint32(1 << kind)  # this is the lowest of their kinds
+        # Whether this is the lowest of their kinds. Those who were overwritten have none: their first row was in such a chunk.
+        first = rows.i_am & (~rows.i_am + np.uint32(1)) == np.uint32(1 << kind)
+        first |= (rows.i_am == 0) & (self.kind[self.home[rows.person] // CHUNK] == kind)
         self.home[rows.person[first]] = place[first]
         for number, copy in zip(rows.person[~first].tolist(), place[~first].tolist(), strict=True):
             self.copies[number, kind] = copy

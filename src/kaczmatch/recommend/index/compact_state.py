@@ -14,7 +14,7 @@ from kaczmatch.learners.belief.probit_traits import ProbitTraits
 from kaczmatch.learners.contract import BeliefLearner, Learner
 from kaczmatch.learners.state import State
 from kaczmatch.recommend.index.columns import Array
-from kaczmatch.recommend.index.search_kernel import FORWARD, HARMONIC, MINIMUM, PRODUCT, ViewerWeights
+from kaczmatch.recommend.index.search_kernel import FORWARD, HARMONIC, MINIMUM, PRODUCT, ViewerWeights, approximate_probability
 from kaczmatch.recommend.people.vocabulary import Vocabulary
 from kaczmatch.recommend.scoring import Viewer
 
@@ -58,10 +58,15 @@ class CompactState(NamedTuple):
 
 
 def viewer_weights(
-    viewer: Viewer, ranked_by: str, typical: Vector, tag_places: NDArray[np.int64], feature_places: NDArray[np.int64]
+    viewer: Viewer,
+    ranked_by: str,
+    start: CompactState,
+    typical: Vector,
+    tag_places: NDArray[np.int64],
+    feature_places: NDArray[np.int64],
 ) -> ViewerWeights:
-    """The viewer's state as bit planes and weights, and the viewer's profile as others score it."""
-    learner = viewer.learner
+    """The viewer's state as bit planes and weights, and the viewer's profile as others score it; newcomers by their `start`."""
+    learner, beliefs = viewer.learner, isinstance(viewer.learner, BeliefLearner)
     own = CompactState.of(learner, [viewer.state], typical)
     certainty = own.certainty[0]
     weights = own.mean[0] * certainty
@@ -69,6 +74,8 @@ def viewer_weights(
     profile = unit(viewer.profile.features)
     own_tags = tag_places[profile[tag_places] > 0.0]
     own_features = feature_places[profile[feature_places] != 0.0]
+    said = np.resize(np.asarray(viewer.appeal, np.float32), own.said_weight.shape[1])  # without the doubts
+    of_start = (start.mean[0] @ profile + start.threshold[0] + start.said_weight[0] @ said) * start.certainty[0]
     return ViewerWeights(
         planes,
         np.float32(scale),
@@ -79,9 +86,12 @@ def viewer_weights(
         np.float32(profile[own_tags].max(initial=0.0)),
         own_features,
         profile[own_features].astype(np.float32),
-        np.resize(np.asarray(viewer.appeal, np.float32), own.said_weight.shape[1]),  # without the doubts
+        said,
+        approximate_probability(np.float32(of_start), np.float32(start.random_share[0]))
+        if beliefs
+        else np.float32(max(of_start, 0.0)),
         np.float32(own.random_share[0]),
-        isinstance(learner, BeliefLearner),
+        beliefs,
         _RANKED_BY[ranked_by],
     )
 

@@ -40,6 +40,7 @@ class ViewerWeights(NamedTuple):
     own_features: NDArray[np.int64]  # coordinates of the viewer's own features,
     own_feature_values: Float32s  # and their values there
     said: Float32s  # by others of the viewer
+    of_newcomers: np.float32  # the backward score of people who have learned nothing
     random_share: np.float32
     probabilities: bool
     fusion: int
@@ -157,17 +158,9 @@ def _fuse(fusion: int, used: int, forward: Float32s, backward: Float32s) -> None
 
 @compiled
 def _backward(c: IndexColumns, chunk: int, rows: int, learned: int, viewer: ViewerWeights, backward: Float32s) -> None:
-    """The backward score of every row: a probability, or a cosine clamped at 0.
-
-    Those who have learned nothing rate the viewer alike, so one of them is scored for all. Not one who was overwritten in the
-    file that the row is mapped from.
-    """
-    alike = learned
-    while alike < rows - 1 and c.i_look_for[chunk, alike] == np.uint32(0):
-        alike += 1
-    _score_backward(c, chunk, min(alike + 1, rows), viewer, backward)
-    if alike < rows:
-        backward[alike + 1 : rows] = backward[alike]
+    """The backward score of every row: a probability, or a cosine clamped at 0. Those who have learned nothing rate alike."""
+    _score_backward(c, chunk, learned, viewer, backward)
+    backward[learned:rows] = viewer.of_newcomers
 
 
 @compiled
