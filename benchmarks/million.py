@@ -6,7 +6,8 @@ Before decks are dealt, the service has ended the sessions of the import.
 
 Figures are processor time of the service or the command, since machines differ; only rates are by the clock, with the client on
 the same machine. The service is one process. Decks and swipes come in five rounds, of which the middle one is told. A raw program
-of `sqlite3` takes the same swipes (`raw_swipes.py`).
+of `sqlite3` takes the same swipes (`raw_swipes.py`). A machine is not equally fast all the time, so what a deck costs with more
+people is also measured in turns, with a service of each size.
 
 The table says what is wanted of the largest size, and with several sizes of what one costs over another. With `--floors` it is
 an error if something is missed: see `FLOORS`. That of decks per second is for sizes up to 100,000.
@@ -26,7 +27,7 @@ import tempfile
 import time
 import urllib.request
 from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, final
@@ -53,11 +54,12 @@ FLOORS = {  # the most that is allowed
     "rows that a deck of 32 writes": 3.0,
     "bytes that a deck of 32 writes": 1_500.0,
 }
+IN_TURNS = "new deck, the sizes in turns, processor ms"
 DECK, DECK_MS = "new deck with HTTP, processor ms", {100_000: 6.0, 1_000_000: 8.0}  # up to so many people
 # The raw program neither learns nor checks nor limits. 0.6 of its rate was wanted, which would take a swipe of 270 µs with HTTP.
 AT_LEAST = {"swipes per second, of those of a raw program": 0.3}
 DECKS_A_SECOND, DECKS_UP_TO = 200.0, 100_000  # with the client on the same machine; up to so many people
-RATIOS = {DECK: 1.5, "start with the snapshot, processor s": 10.0, "verify, processor s": 10.0}
+RATIOS = {IN_TURNS: 1.5, "start with the snapshot, processor s": 10.0, "verify, processor s": 10.0}
 
 
 @final
@@ -173,17 +175,43 @@ def end_sessions(data: Path, process: int) -> float:
     return 1e6 * (service.cpu_seconds(process) - began) / max(number, 1)
 
 
-def measured(folder: Path, people: int, first: Path) -> Figures:
-    """All figures of one size, by name. `first` is the store of the first size as it was imported, or where to keep it."""
-    data, found = folder / "data", Figures()
-    folder.mkdir()
-    (folder / "words.txt").write_text("\n".join(f"tag {place}" for place in range(service.TAGS)))
-    environment = {
-        "KACZMATCH_DATA": str(data),
+def environment_of(folder: Path) -> dict[str, str]:
+    return {
+        "KACZMATCH_DATA": str(folder / "data"),
         "KACZMATCH_REFIT": "false",
         "KACZMATCH_VOCABULARY": str(folder / "words.txt"),
         "OPENBLAS_NUM_THREADS": "1",
     }
+
+
+def decks_in_turns(folders: Sequence[Path], sizes: Sequence[int]) -> list[float]:
+    """Processor ms of a deck with each number of people: every round asks one service after the other. Others than before ask."""
+    first, spent = WARM + 2 * ROUNDS * DECKS, list[list[float]]()
+    with ExitStack() as services:
+        started_all = [services.enter_context(started(environment_of(folder))) for folder in folders]
+        asked = [
+            service.deck_requests(first + WARM + ROUNDS * DECKS, people, (folder / "key").read_text())[first:]
+            for folder, people in zip(folders, sizes, strict=True)
+        ]
+        for (port, process, _), requests in zip(started_all, asked, strict=True):
+            service.loaded(port, process, requests[:WARM], connections=4)
+        for turn in range(ROUNDS):
+            some = slice(WARM + turn * DECKS, WARM + (turn + 1) * DECKS)
+            loads = [
+                service.loaded(port, process, requests[some], connections=4)
+                for (port, process, _), requests in zip(started_all, asked, strict=True)
+            ]
+            if any(load.failed for load in loads):
+                raise SystemExit("requests were refused: this measures nothing")
+            spent.append([load.cpu_us / 1e3 for load in loads])
+    return [float(one) for one in np.median(spent, axis=0)]
+
+
+def measured(folder: Path, people: int, first: Path) -> Figures:
+    """All figures of one size, by name. `first` is the store of the first size as it was imported, or where to keep it."""
+    data, found, environment = folder / "data", Figures(), environment_of(folder)
+    folder.mkdir()
+    (folder / "words.txt").write_text("\n".join(f"tag {place}" for place in range(service.TAGS)))
     os.environ.update(environment)
     with started(environment | {"KACZMATCH_DATA": str(folder / "compiled")}):
         pass  # the first start of an installation compiles kernels
@@ -194,6 +222,7 @@ def measured(folder: Path, people: int, first: Path) -> Figures:
     for what, taken in imports.items():
         found[f"import of {what}, processor µs each"] = taken
     key = new_key()
+    (folder / "key").write_text(key)
     with started(environment) as (_, process, seconds):
         found["first start, which writes the snapshot, processor s"] = seconds
         found["session that was imported, ending it, processor µs"] = end_sessions(data, process)
@@ -281,6 +310,9 @@ def main() -> None:
         for size in sizes:
             print(f"{size:,} people", flush=True)
             runs.append(measured(Path(name) / str(size), size, Path(name) / "first.sqlite3"))
+        if len(sizes) > 1:
+            for run, spent in zip(runs, decks_in_turns([Path(name) / str(size) for size in sizes], sizes), strict=True):
+                run[IN_TURNS] = spent
     rows: list[dict[str, Any]] = []
     for what in runs[0]:
         row: dict[str, Any] = {"of the service": what}

@@ -443,13 +443,14 @@ def scattered(rng: np.random.Generator, ids: np.ndarray) -> FilterColumns:
     )
 
 
+@pytest.mark.slow
 def test_chunks_of_people_who_are_close_are_passed_over_or_taken_as_a_whole() -> None:
     """Whatever people do: they come, move, change what they look for, and leave."""
     rng, rule = np.random.default_rng(5), learner("tk")
-    n, index, read = 5 * columns.CHUNK, CandidateIndex(Vocabulary.of(["a"]), rule), list[int]()
+    n, index, read = 4 * columns.CHUNK, CandidateIndex(Vocabulary.of(["a"]), rule), list[int]()
     everyone, here = scattered(rng, np.arange(n)), np.zeros(n, bool)
-    for step in range(4):
-        some = rng.choice(n, n // 2, replace=False) if step else np.arange(n)
+    for step in range(3):
+        some = rng.choice(n, n // 4, replace=False) if step else np.arange(n)
         changed = scattered(rng, some)
         index.upsert_columns(changed, np.ones((len(some), 1)))
         for name in FILTERED:

@@ -19,7 +19,7 @@ from kaczmatch.learners.prior import Prior
 from kaczmatch.learners.state import State
 from kaczmatch.recommend.index import storage
 from kaczmatch.recommend.index.chunks import ChunkTable
-from kaczmatch.recommend.index.columns import CHUNK, DTYPES, Array, IndexColumns, pack_tags, read_rows, without_terms
+from kaczmatch.recommend.index.columns import CHUNK, Array, IndexColumns, profile_rows, read_rows, without_terms
 from kaczmatch.recommend.index.compact_state import CompactState, said_columns, typical_quadratic_form, viewer_weights
 from kaczmatch.recommend.index.id_numbers import IdNumbers
 from kaczmatch.recommend.index.membership import PersonNumbers
@@ -96,7 +96,7 @@ class CandidateIndex:
             return
         values = self._checked(candidates, as_matrix(features, "features"))
         last = {identifier: row for row, identifier in enumerate(candidates.ids)}
-        rows = _rows(candidates, values, self._tag_coordinates, self._feature_coordinates).take(
+        rows = profile_rows(candidates, values, self._tag_coordinates, self._feature_coordinates).take(
             np.fromiter(last.values(), np.int64)
         )
         with self.changing():
@@ -289,18 +289,3 @@ _FIRST_LEARNED = IndexColumns._fields.index("said")  # columns from here on are 
 def _coordinates(vocabulary: Vocabulary, *, is_tag: bool) -> NDArray[np.int64]:
     """The coordinates of tags, or of features."""
     return np.array([place for place, term in enumerate(vocabulary.terms) if term.is_tag is is_tag], np.int64)
-
-
-def _rows(candidates: FilterColumns, features: Matrix, tags: NDArray[np.int64], reals: NDArray[np.int64]) -> IndexColumns:
-    """Profiles as rows of the index, without learned columns."""
-    n = len(candidates)
-    squared = np.einsum("ij,ij->i", features, features)
-    inverse = np.divide(1.0, np.sqrt(squared), out=np.zeros(n), where=squared > 0.0)
-    rows = {name: np.zeros(n, kind) for name, kind in DTYPES.items()}
-    for name in ("i_am", "i_look_for", "born", "youngest", "oldest", "x", "y", "z", "max_squared_chord"):
-        rows[name] = getattr(candidates, name)
-    rows["tags"] = pack_tags(features[:, tags] > 0.0)
-    rows["features"] = features[:, reals].T.astype(np.float32)
-    rows["inverse_norm"] = inverse.astype(np.float32)
-    rows["mean"] = np.zeros((features.shape[1], n), np.int8)
-    return IndexColumns(**rows)

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from kaczmatch.core.compiled import compiled, compiled_short
 from kaczmatch.core.intrinsics import popcount
 from kaczmatch.core.vectors import Matrix, Vector
+from kaczmatch.recommend.people.filters import FilterColumns
 
 CHUNK = 4096  # rows per chunk: a pass reads one memory page per column at a time, which suits hardware prefetching
 
@@ -98,6 +99,21 @@ def pack_tags(tags: NDArray[np.bool_]) -> NDArray[np.uint64]:
 def unpack_tags(words: NDArray[np.uint64], tags: int) -> NDArray[np.uint8]:
     """The inverse of `pack_tags`."""
     return np.unpackbits(np.ascontiguousarray(words.T).astype("<u8").view(np.uint8), axis=1, count=tags)
+
+
+def profile_rows(candidates: FilterColumns, features: Matrix, tags: NDArray[np.int64], reals: NDArray[np.int64]) -> IndexColumns:
+    """Profiles as rows of the index, without learned columns."""
+    n = len(candidates)
+    squared = np.einsum("ij,ij->i", features, features)
+    inverse = np.divide(1.0, np.sqrt(squared), out=np.zeros(n), where=squared > 0.0)
+    rows = {name: np.zeros(n, kind) for name, kind in DTYPES.items()}
+    for name in ("i_am", "i_look_for", "born", "youngest", "oldest", "x", "y", "z", "max_squared_chord"):
+        rows[name] = getattr(candidates, name)
+    rows["tags"] = pack_tags(features[:, tags] > 0.0)
+    rows["features"] = features[:, reals].T.astype(np.float32)
+    rows["inverse_norm"] = inverse.astype(np.float32)
+    rows["mean"] = np.zeros((features.shape[1], n), np.int8)
+    return IndexColumns(**rows)
 
 
 @compiled_short
