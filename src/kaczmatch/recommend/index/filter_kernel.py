@@ -126,8 +126,9 @@ def rows_pass(rows: Matrix, q: FilterQuery) -> NDArray[np.bool_]:
 
 @compiled
 def mask_passing(c: IndexColumns, chunk: int, kind: int, used: int, q: FilterQuery, flags: ByteMask) -> None:
-    """Which rows of a chunk pass every filter. What holds for a whole chunk is not checked per row, so that of an erased person
-    may pass who was overwritten in the file that it is mapped from: `looks_for` tells.
+    """Which rows of a chunk pass every filter. What holds for a whole chunk is not checked per row.
+
+    So the row of an erased person may pass, where another process has overwritten it in a mapped file: `looks_for` tells.
     """
     checks, one, zero = q.checks[chunk], np.uint32(1), np.uint32(0)
     for i in range(used):

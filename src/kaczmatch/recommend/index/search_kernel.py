@@ -199,9 +199,8 @@ def _forward(c: IndexColumns, chunk: int, used: int, viewer: ViewerWeights, forw
 
 @compiled
 def _add_profiles(c: IndexColumns, chunk: int, used: int, viewer: ViewerWeights, forward: Float32s) -> bool:
-    """Add the unit vector of every row times the viewer's weights. Whether the viewer weighs anything: what
-    is not weighed is not read.
-    """
+    """Add the unit vector of every row times the viewer's weights, and tell whether any weight is not 0. What has none is not
+    read."""
     tags, features, norm, weighed = c.tags[chunk], c.features[chunk], c.inverse_norm[chunk], False
     for w in range(tags.shape[0]):
         if viewer.bit_planes[w].any():
