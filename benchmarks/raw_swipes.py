@@ -6,7 +6,7 @@ Per swipe it looks for the swipe, the deck, both people and both decisions, and 
 counters, each by one statement for all swipes of a commit. It checks no key, learns nothing, and has no erasure, quota, match or
 message.
 
-    python benchmarks/raw_swipes.py FILE PORT PEOPLE
+    python benchmarks/raw_swipes.py FILE PORT PEOPLE framework|bare
 """
 
 from __future__ import annotations
@@ -26,10 +26,12 @@ from typing import Any
 
 import numpy as np
 import uvicorn
+from fastapi import FastAPI
 
 from kaczmatch.api.store_futures import result_of
 from kaczmatch.app.request_core import LOOK_SECONDS, RequestCore
 from kaczmatch.app.server import TURN_SECONDS, uvicorn_options
+from kaczmatch.schemas.swipes import SwipeRequest
 from kaczmatch.settings.model import Settings
 from kaczmatch.storage.group import LARGE_COMMIT, LINGER
 from kaczmatch.storage.sqlite import MOVE_EVERY
@@ -137,7 +139,25 @@ class Swipes:
                     database.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
 
 
-def app_of(swipes: Swipes) -> Any:
+def framework_app(swipes: Swipes) -> FastAPI:
+    """Behind the HTTP server of the service: FastAPI reads and checks the request."""
+    app = FastAPI()
+
+    @app.put("/v1/people/{user}/swipes/{swipe}")
+    async def insert(user: str, swipe: str, body: SwipeRequest) -> dict[str, Any]:
+        about = body.model_dump() | {"user": user, "id": swipe, "at": datetime.now(UTC).isoformat()} | REST
+        return {"id": swipe, "at": await result_of(swipes.add(about)), "match": None}
+
+    @app.get("/v1/health/ready")
+    async def ready() -> dict[str, Any]:
+        return {}
+
+    return app
+
+
+def bare_app(swipes: Swipes) -> Any:
+    """Behind uvicorn alone, which no route of the service is."""
+
     async def app(scope: Any, receive: Any, send: Any) -> None:
         if scope["type"] != "http":
             return
@@ -153,11 +173,15 @@ def app_of(swipes: Swipes) -> Any:
     return app
 
 
+FRONTS = {"framework": framework_app, "bare": bare_app}
+
+
 def main() -> None:
-    file, port, people = sys.argv[1:]
+    file, port, people, front = sys.argv[1:]
     sys.setswitchinterval(TURN_SECONDS)
-    options = uvicorn_options(Settings(port=int(port)))
-    asyncio.run(uvicorn.Server(uvicorn.Config(app_of(Swipes(file, int(people))), **options | {"lifespan": "off"})).serve())
+    options, swipes = uvicorn_options(Settings(port=int(port))), Swipes(file, int(people))
+    app = FRONTS[front](swipes)
+    asyncio.run(uvicorn.Server(uvicorn.Config(app, **options | {"lifespan": "off"})).serve())
 
 
 if __name__ == "__main__":

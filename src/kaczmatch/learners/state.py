@@ -16,7 +16,7 @@ from kaczmatch.core.compiled import compiled_short
 from kaczmatch.core.errors import InvalidInput
 from kaczmatch.core.html import bars, table
 from kaczmatch.core.tags import Features, is_named_rows
-from kaczmatch.core.vectors import Matrix, Vector, as_rows, problem_with, read_only, usable_rows
+from kaczmatch.core.vectors import Matrix, Vector, as_rows, check_vector, problem_with, read_only, usable_rows
 from kaczmatch.learners.prior import Prior
 
 # A float for one vector of features, a vector for a matrix of them. Numpy's own type for this is Any.
@@ -244,6 +244,9 @@ def feature_rows(features: Features, state: State | None = None) -> Matrix:
 
 def check_rows(rows: Matrix) -> None:
     """Refuses rows whose length the kernels cannot use."""
+    if len(rows) == 1:  # far quicker, and most calls are about one candidate
+        check_vector(rows[0], "features")
+        return
     bad = np.flatnonzero(~usable_rows(rows))
     if bad.size:
         raise InvalidInput("features", f"row {bad[0]}: {problem_with(rows[bad[0]])}")

@@ -25,7 +25,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from typing import Final, final
 
 import numpy as np
@@ -41,7 +41,7 @@ from kaczmatch.learners.belief.behaviour import BEHAVIOUR_CELLS
 from kaczmatch.learners.belief.probit_traits import ProbitTraits
 from kaczmatch.learners.belief.trait_kernels import score_moments, trait_coordinates
 from kaczmatch.learners.contract import start_working_cells
-from kaczmatch.learners.prior import Prior
+from kaczmatch.learners.prior import Prior, expect_traits
 from kaczmatch.learners.state import State, feature_rows
 
 UNITS: Final = 2.0**20  # in one
@@ -51,6 +51,8 @@ FARTHEST_SITE: Final = 4.0  # that one of them can ask for
 LEAST_RANDOM_SHARE: Final = 0.02  # of a rater's swipes, as sites take it
 _MOST_HALF_LIVES: Final = 8.0  # after the reference, up to which a site fits 32 bits
 _DAY: Final = 86_400.0
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND: Final = timedelta(microseconds=1)
 
 Sites = NDArray[np.int32]  # 2K per site: precisions, then shifts
 Sums = NDArray[np.int64]
@@ -127,10 +129,14 @@ class TraitModel:
 
     def expected(self, features: Features) -> Matrix:
         """ζ of each row of features."""
-        rows = self._rows(features)
-        if self.prior.trait_map is None:
-            return np.zeros((len(rows), self.learner.traits))
-        return self.prior.grown(rows.shape[1]).expected_traits(rows)[:, : self.learner.traits]
+        return self._expected(self._rows(features))
+
+    def _expected(self, rows: Matrix) -> Matrix:
+        found, known = np.zeros((len(rows), self.learner.traits)), self.prior.grown(rows.shape[1]).trait_map
+        if known is not None:
+            for each, expected in zip(rows, found, strict=True):
+                expect_traits(each, known, expected)
+        return found
 
     def _rows(self, features: Features) -> Matrix:
         if isinstance(features, Mapping):
@@ -139,11 +145,11 @@ class TraitModel:
 
     def site(self, state: State, features: Features, label: Label, at: datetime | float) -> Sites:
         """What a rater's decision says of the candidate, from the rater's state before it."""
-        vector = feature_rows(features, state)[0]
+        rows = feature_rows(features, state)
         found = np.empty(2 * self.learner.traits, np.int32)
         size = age_factor(_moment(at) - self.reference, self.half_life)
         start = start_working_cells(self.learner, self.prior, state.dimensions)
-        write_site(state.cells, start, vector, self.expected(vector)[0], sign(label), self.learner.parameters, size, found)
+        write_site(state.cells, start, rows[0], self._expected(rows)[0], sign(label), self.learner.parameters, size, found)
         return found
 
     def shown(self, features: Features, traits: CandidateTraits, at: datetime | float, *, own: Sites | None = None) -> Vector:
@@ -152,11 +158,11 @@ class TraitModel:
         return np.asarray(self.shown_many(rows, traits.sums[None], _moment(at), None if own is None else own[None])[0])
 
     def shown_many(self, features: Matrix, sums: Sums, at: int, own: Sites | None = None) -> Matrix:
-        """The same of many candidates, one row each, at one moment in microseconds."""
+        """The same of many candidates, one usable row each, at one moment in microseconds."""
         found = np.empty((len(features), 2 * self.learner.traits))
-        own = np.zeros(found.shape, np.int32) if own is None else own
         size = age_factor(at - self.reference, self.half_life)
-        _read_many(np.ascontiguousarray(self.expected(features)), sums, own.astype(np.int64), size, found)
+        own_sums = np.zeros_like(sums) if own is None else own.astype(np.int64)
+        _read_many(self._expected(features), sums, own_sums, size, found)
         return found
 
 
@@ -239,4 +245,6 @@ def _read_many(expected: Matrix, total: Sums, own: Sums, size: float, said: Matr
 
 
 def _moment(at: datetime | float) -> int:
+    if isinstance(at, datetime) and at.tzinfo is not None:
+        return (at - _EPOCH) // _MICROSECOND
     return int(microseconds(np.array([at], object))[0])

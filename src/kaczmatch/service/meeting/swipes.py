@@ -29,6 +29,7 @@ from kaczmatch.service.domain.records import (
     MatchSide,
     Person,
     PersonCounters,
+    SeenTraits,
     StoredDeck,
     StoredState,
     StoredTraits,
@@ -264,6 +265,7 @@ class Swipes:
         user, other = swipe.user, swipe.candidate
         last = self.context.catalogue.last
         models = [model for model in (last.model, last.building, last.previous) if model] if last else []
+        with_traits = [model for model in models if self.context.catalogue.has_traits(model)]
         return [
             catalogue.ACTIVE_VERSIONS,
             (Event, (user, swipe.id)),
@@ -277,7 +279,8 @@ class Swipes:
             (LatestDecision, (user, other)),
             (LatestDecision, (other, user)),
             *((StoredState, (model, user)) for model in models),
-            *((StoredTraits, (model, other)) for model in models if self.context.catalogue.has_traits(model)),
+            *((StoredTraits, (model, other)) for model in with_traits),
+            *((SeenTraits, (model, user, swipe.id)) for model in with_traits),
         ]
 
 
