@@ -1,4 +1,4 @@
-"""The peer of `million.py`: swipes kept by a program of raw `sqlite3`, behind the HTTP server of the service.
+"""The peer of `million.py`: swipes kept by a program of raw `sqlite3`, behind FastAPI as the service is, or behind uvicorn alone.
 
 It has the service's write-ahead log, its sync at every commit, its group commit, and its threads on one core. A thread moves the
 log into the database as often as the service does. It begins with as many people as the service, of whom as many have swiped.

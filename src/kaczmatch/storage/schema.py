@@ -5,7 +5,20 @@ from __future__ import annotations
 from datetime import date, datetime
 from typing import Any
 
-from sqlalchemy import BigInteger, Boolean, Column, Double, Index, Integer, LargeBinary, MetaData, Table, Text, UniqueConstraint
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    Double,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    Table,
+    Text,
+    UniqueConstraint,
+    text,
+)
 from sqlalchemy.schema import SchemaItem
 from sqlalchemy.types import TypeEngine
 
@@ -38,7 +51,12 @@ def _table(metadata: MetaData, kind: type[Record]) -> Table:
         else:
             columns.append(Column(column.name, TYPES[column.type], nullable=column.optional))
     constraints = [UniqueConstraint(*kind.key, name=f"{kind.table}_key")] if numbered else []
-    indexes = [Index(f"{kind.table}_{'_'.join(names)}", *names) for names in kind.indexes if names != ("number",)]
+    where = text(f'"{kind.indexed_if}"') if kind.indexed_if else None
+    indexes = [
+        Index(f"{kind.table}_{'_'.join(names)}", *names, sqlite_where=where, postgresql_where=where)
+        for names in kind.indexes
+        if names != ("number",)
+    ]
     # A number is never given twice. Small rows lie in the order of their keys, so that finding one finds it whole.
     options: dict[str, Any] = {"sqlite_autoincrement": True} if numbered else {"sqlite_with_rowid": kind.bulky}
     if kind.parts:

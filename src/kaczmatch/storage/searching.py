@@ -22,17 +22,17 @@ def _search(
     code: Codec[Any],
     chosen: tuple[str, ...],
     placeholder: str,
-    equal: tuple[tuple[str, bool], ...],
+    equal: tuple[str, ...],
     after: int,
     beyond: str,
     newest: bool,
     limited: bool,
     skipping: bool,
 ) -> str:
-    """The text of a search; `equal` are names, and whether they are to be null. `chosen`: only these fields, with ids."""
+    """The text of a search; `equal` are conditions. `chosen`: only these fields, with ids."""
     kind = code.kind
     order = kind.listed_by()
-    conditions = [f'"{name}" IS NULL' if null else f'"{name}" = {placeholder}' for name, null in equal]
+    conditions = [*equal]
     if after:
         conditions.append(f"({quoted(order[:after])}) {beyond} ({', '.join([placeholder] * after)})")
     direction = " DESC" if newest else ""
@@ -120,17 +120,15 @@ def _rows(
     equal: dict[str, Any],
 ) -> Sequence[Sequence[Any]]:
     kind = code.kind
-    compared = _compared(people, code, equal)
-    compared_with = [value for _, value in compared if value is not None]
+    conditions, compared_with = _compared(people, code, equal)
     check_place(kind, after)
     start, whole = _start(people, code, after)
     if skip and limit is None:
         limit = LARGEST  # SQLite skips only where there is a limit
     compared_with += [*start, *([] if limit is None else [limit]), *([skip] if skip else [])]
-    nulls = tuple((name, value is None) for name, value in compared)
     beyond = ("<" if newest else ">") + ("" if whole else "=")
     limited, skipping = limit is not None, skip > 0
-    statement = _search(code, chosen, people.database.placeholder, nulls, len(start), beyond, newest, limited, skipping)
+    statement = _search(code, chosen, people.database.placeholder, conditions, len(start), beyond, newest, limited, skipping)
     return rows_of(people.connection, statement, compared_with)
 
 
@@ -172,20 +170,27 @@ def check_place(kind: type[Record], place: Sequence[Any]) -> None:
 
 def count(people: PeopleByNumber, kind: type[Record], equal: dict[str, Any], *, of_nobody: bool = False) -> int:
     """`Reader.count` and `Snapshot.count_of_nobody`."""
-    compared = _compared(people, codec(kind), equal)
-    conditions = [
-        f'"{name}" IS NULL' if value is None else f'"{name}" = {people.database.placeholder}' for name, value in compared
-    ]
+    conditions, compared_with = _compared(people, codec(kind), equal)
     if of_nobody:
-        conditions.append(f'NOT EXISTS (SELECT 1 FROM "{Person.table}" AS p WHERE p."id" = "{kind.table}"."user")')
+        conditions = (*conditions, f'NOT EXISTS (SELECT 1 FROM "{Person.table}" AS p WHERE p."id" = "{kind.table}"."user")')
     statement = f'SELECT count(*) FROM "{kind.table}"' + (f" WHERE {' AND '.join(conditions)}" if conditions else "")
-    return int(rows_of(people.connection, statement, [value for _, value in compared if value is not None])[0][0])
+    return int(rows_of(people.connection, statement, compared_with)[0][0])
 
 
-def _compared(people: PeopleByNumber, code: Codec[Any], equal: dict[str, Any]) -> list[tuple[str, Any]]:
-    compared = [(name, code.value(name, value)) for name, value in equal.items()]
-    numbers = people.look_up([value for name, value in compared if code.column(name).person and value is not None])
-    return [(name, numbers[value] if code.column(name).person else value) for name, value in compared]
+def _compared(people: PeopleByNumber, code: Codec[Any], equal: dict[str, Any]) -> tuple[tuple[str, ...], list[Any]]:
+    """Conditions, and the values that they leave open. Truth is written out: by a value, no `indexed_if` would be found."""
+    fields = {name: code.value(name, value) for name, value in equal.items()}
+    numbers = people.look_up([value for name, value in fields.items() if code.column(name).person and value is not None])
+    conditions, values = list[str](), list[Any]()
+    for name, value in fields.items():
+        if value is None:
+            conditions.append(f'"{name}" IS NULL')
+        elif isinstance(value, bool):
+            conditions.append(f'"{name}"' if value else f'NOT "{name}"')
+        else:
+            conditions.append(f'"{name}" = {people.database.placeholder}')
+            values.append(numbers[value] if code.column(name).person else value)
+    return tuple(conditions), values
 
 
 def _start(people: PeopleByNumber, code: Codec[Any], after: Sequence[Any]) -> tuple[list[Any], bool]:

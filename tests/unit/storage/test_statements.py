@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import Connection
 
-from kaczmatch.service.domain.records import RECORDS, Person, Record
-from kaczmatch.storage import SqlStore, postgres, sqlite, sqlite_statements
+from kaczmatch.service.domain.records import RECORDS, Person, PersonCounters, Record
+from kaczmatch.storage import SqlStore, postgres, searching, sqlite, sqlite_statements
 from kaczmatch.storage.codec import codec
 
 
@@ -45,6 +47,23 @@ def test_sqlite_scans_no_table_for_people_by_their_ids(connection: Connection) -
     plan = [str(row[3]) for row in connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {query}", ("x",) * query.count("?"))]
     assert not any(line.startswith(("SCAN p", "SCAN t")) for line in plan), plan
     assert sum(line.startswith(("SEARCH p USING", "SEARCH t USING")) for line in plan) == 2, plan
+
+
+def test_open_sessions_are_found_by_their_own_index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An index of only some records is found where a statement says of which, not where a value does."""
+    asked: list[str] = []
+    run = searching.rows_of
+
+    def noted(on: Connection, text: str, values: Sequence[Any]) -> Sequence[Sequence[Any]]:
+        asked.append(text)
+        return run(on, text, values)
+
+    monkeypatch.setattr(searching, "rows_of", noted)
+    with closing(SqlStore(f"sqlite:///{tmp_path}/store.db")) as store, store.read() as reader:
+        reader.find(PersonCounters, in_session=True, limit=10)
+        with store.database.readers.connect() as connection:
+            plan = [str(row[3]) for row in connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {asked[0]}", (10,))]
+    assert plan == ["SCAN person_counters USING INDEX person_counters_last_swipe_at_user"]
 
 
 @given(st.integers(1, 2_000))

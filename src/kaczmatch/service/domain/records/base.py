@@ -27,6 +27,7 @@ class Record:
     key: ClassVar[tuple[str, ...]]
     order: ClassVar[tuple[str, ...]] = ()  # the key where it is empty
     indexes: ClassVar[tuple[tuple[str, ...], ...]] = ()
+    indexed_if: ClassVar[str] = ""  # a field: only records where it is true are in the indexes; empty: all are
     bulky: ClassVar[bool] = False  # a thousand bytes or more
     personal: ClassVar[bool] = False  # says something about somebody even without their number: scrubbed after erasures
     parts: ClassVar[str] = ""  # the field by which PostgreSQL divides the table, so that a part of it is scrubbed in a moment

@@ -123,7 +123,8 @@ class PersonCounters(Record):
     table = "person_counters"
     key = ("user",)
     order = ("last_swipe_at", "user")
-    indexes = (("in_session", "last_swipe_at", "user"),)
+    indexes = (("last_swipe_at", "user"),)
+    indexed_if = "in_session"  # few are, and every swipe changes the counters of two
 
     user: PersonId
     swipes: int = 0  # likes and passes
