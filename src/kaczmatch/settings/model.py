@@ -7,7 +7,7 @@ from ipaddress import ip_network
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Final, Literal, final
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, SecretStr
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, model_validator
 from pydantic_settings import (
     BaseSettings,
     NoDecode,
@@ -18,6 +18,7 @@ from pydantic_settings import (
 
 PREFIX: Final = "KACZMATCH_"
 FILE: Final = f"{PREFIX}CONFIG"  # names the file; not a setting itself
+LEARNERS_WITH_APPEAL: Final = ("probit-diag", "probit")
 
 
 def _networks(addresses: tuple[str, ...]) -> tuple[str, ...]:
@@ -134,8 +135,10 @@ class Settings(BaseSettings):
     vocabulary: Path | None = Field(
         default=None, description="Tags of a new store: a file with one a line (features begin with ~); usually a general list."
     )
-    learner: str = Field(default="probit-diag", description="How the first model of a new store learns.")
-    learner_settings: dict[str, Any] = Field(default={"appeal": True}, description="Settings of that learner, as JSON.")
+    learner: str = Field(default=LEARNERS_WITH_APPEAL[0], description="How the first model of a new store learns.")
+    learner_settings: dict[str, Any] = Field(
+        default={"appeal": True}, description="Settings of that learner, as JSON; usually none where it has no appeal."
+    )
     appeal_half_life_days: float = Field(default=1825.0, gt=0.0, description="The age at which a decision counts half in appeal.")
     policy: Literal["mutual", "paper"] = Field(default="mutual", description="How decks are drawn.")
     policy_settings: dict[str, Any] = Field(default={}, description="Settings of that policy, as JSON.")
@@ -217,6 +220,14 @@ class Settings(BaseSettings):
     )
     demo_people: int = Field(default=2_000, ge=10, le=100_000, description="How many.")
     demo_seed: int = Field(default=0, ge=0, description="Which ones.")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _usual_learner_settings(cls, given: dict[str, Any]) -> dict[str, Any]:
+        """Whoever names another learner alone must not be told of a setting that it does not have."""
+        if given.get("learner", LEARNERS_WITH_APPEAL[0]) not in LEARNERS_WITH_APPEAL:
+            given.setdefault("learner_settings", {})
+        return given
 
     @property
     def url(self) -> str:

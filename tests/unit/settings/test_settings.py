@@ -13,6 +13,7 @@ from pydantic import SecretStr
 
 from kaczmatch.core.errors import InvalidInput
 from kaczmatch.evaluation.reporting.hand_over import USUAL
+from kaczmatch.learners.registry import LEARNERS, learner
 from kaczmatch.settings.model import FILE, PREFIX, Settings
 from kaczmatch.settings.reading import read, shown, without_password
 
@@ -97,6 +98,14 @@ def test_secrets_are_not_shown() -> None:
     assert "very-secret" not in repr(settings)
     assert "postgresql://kaczmatch@db.example/people" in told
     assert without_password("sqlite:///file") == "sqlite:///file"
+
+
+@pytest.mark.parametrize("slug", LEARNERS)
+def test_a_learner_can_be_named_alone(slug: str) -> None:
+    settings = Settings(learner=slug)
+    made = learner(slug, **settings.learner_settings)
+    assert made.slug == slug
+    assert getattr(made, "appeal", None) in (True, None)  # it is used by whoever knows it
 
 
 def test_the_laboratory_knows_the_default_learner_of_the_service() -> None:
