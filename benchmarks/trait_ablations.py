@@ -29,6 +29,7 @@ from kaczmatch.evaluation.protocol.trial import Protocol, Trial
 from kaczmatch.formats.columns import ColumnNames
 from kaczmatch.formats.swipe_table import read_swipes
 from kaczmatch.learners.belief.probit_traits import ProbitTraits
+from kaczmatch.learners.population import trait_fit
 from kaczmatch.learners.population import traits as trait_sites
 from kaczmatch.report.results import Table
 from tables import add_out, tell
@@ -81,7 +82,7 @@ def variants(trial: Trial) -> Iterator[tuple[str, Trial, list[Contender]]]:
 
 def without_guard(trial: Trial) -> Iterator[tuple[str, Trial, list[Contender]]]:
     trait_sites.LARGEST_PRECISION, trait_sites.FARTHEST = LARGEST, FARTHEST  # type: ignore[misc]
-    trait_sites.FARTHEST_SITE = FARTHEST  # type: ignore[misc]
+    trait_sites.FARTHEST_SITE, trait_fit.LARGEST_FITTED = FARTHEST, LARGEST  # type: ignore[misc,attr-defined]
     found = contenders(trial, ["probit-traits"], tick=lambda _: None, traits=4)
     yield "4 traits, no guard", trial, [each for each in found if each.name == TRAITS]
 

@@ -22,6 +22,16 @@ def test_twenty_accounts_move_a_candidate_within_the_bounds(market: Market, shap
     assert all(moved[name] <= limit for name, limit in LIMITS.items()), moved
 
 
+@pytest.fixture(scope="module")
+def larger() -> Market:
+    return Market.simulated(0, users=400, candidates=120, traits=1)
+
+
+@pytest.mark.parametrize("shape", ["new", "100 by the first trait"])
+def test_whom_all_raters_of_a_larger_fit_disliked_is_moved_within_the_bound_too(larger: Market, shape: str) -> None:
+    assert largest(larger, shape, targets=40)["most_disliked"] <= LIMITS["known"]
+
+
 def of_films() -> TraitModel:
     """Sizes as they are fitted to real ratings: everybody likes the first trait, and half of all candidates are liked."""
     covariance = np.diag([0.3, 0.3, 0.3, 0.44, 0.1, 0.01])

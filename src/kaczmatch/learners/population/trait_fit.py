@@ -42,7 +42,7 @@ from kaczmatch.learners.logs.progressive import progressive_predictions
 from kaczmatch.learners.population.prior_fit import fit_prior
 from kaczmatch.learners.population.taste_directions import TasteDirections, signs
 from kaczmatch.learners.population.trait_log import SiteLog
-from kaczmatch.learners.population.traits import TraitModel, guard_site
+from kaczmatch.learners.population.traits import LARGEST_FITTED, TraitModel, guard_site
 from kaczmatch.learners.population.user_posteriors import UserSwipes, trait_posteriors
 from kaczmatch.learners.prior import Prior
 from kaczmatch.runner.contract import Runner
@@ -297,4 +297,4 @@ class _Fit:
 def _guard_rows(precision: Matrix, shift: Matrix, expected: Matrix, candidate: Integers, sites: NDArray[np.int32]) -> None:
     for i in range(precision.shape[0]):
         for k in range(precision.shape[1]):
-            guard_site(precision[i, k], shift[i, k], expected[candidate[i], k], 1.0, sites[i], k)
+            guard_site(precision[i, k], shift[i, k], LARGEST_FITTED, expected[candidate[i], k], 1.0, sites[i], k)

@@ -11,13 +11,14 @@ A site is taken from the rater's state before the swipe and from the candidate's
     Λ = h v̄²/(1 − h v̄²),    H = (ζ + y g v̄/√q)(1 + Λ) − ζ
     both are scaled by min(1, L₀/L): L is the larger of what the rater's like and pass would say, |v̄| g(−|t|)/√q, and L₀ the same
     of an account without history that weighs the trait as people do, √(m₀² + P₀)
-    where Λ > ¼, both are scaled by ¼/Λ; then H is clipped to Λ(ζ ± 4)
+    where Λ > ⅕, both are scaled by ⅕/Λ (½ where a fit writes the site); then H is clipped to Λ(ζ ± 4)
 
 So sums have no order, taking a site back is exact, |z̄ − ζ| ≤ 2½ ΣΛ/(1 + ΣΛ) whatever raters do, and no history makes an
 account louder than a new one. One decision alone often says more than 2½ standard deviations, with little precision: clipping
-it there would draw everybody's traits towards ζ, and so the sum is kept within, not the site. Sites are whole numbers in units
-of 2⁻²⁰. They age like appeal: a site is written larger by 2^(time since a reference/half-life), and sums are read smaller by
-the same at the moment of reading.
+it there would draw everybody's traits towards ζ, and so the sum is kept within, not the site. A fit has weighed all decisions
+together. So its sites may count more, and twenty accounts move less of what a fit knows. Sites are whole numbers in units of
+2⁻²⁰. They age like appeal: a site is written larger by 2^(time since a reference/half-life), and sums are read smaller by the
+same at the moment of reading.
 """
 
 from __future__ import annotations
@@ -45,7 +46,8 @@ from kaczmatch.learners.prior import Prior, expect_traits
 from kaczmatch.learners.state import State, feature_rows
 
 UNITS: Final = 2.0**20  # in one
-LARGEST_PRECISION: Final = 0.25  # of one site
+LARGEST_PRECISION: Final = 0.2  # of one site
+LARGEST_FITTED: Final = 0.5  # of one that a fit writes
 FARTHEST: Final = 2.5  # standard deviations that raters can move a trait
 FARTHEST_SITE: Final = 4.0  # that one of them can ask for
 LEAST_RANDOM_SHARE: Final = 0.02  # of a rater's swipes, as sites take it
@@ -202,7 +204,7 @@ def write_site(
         precision = h * weight * weight / (1.0 - h * weight * weight)
         shift = (expected[k] + label * g * weight / root) * (1.0 + precision) - expected[k]
         heard = min(1.0, new_loud * usual / max(loud * abs(weight), 1e-300))
-        guard_site(heard * precision, heard * shift, expected[k], size, site, k)
+        guard_site(heard * precision, heard * shift, LARGEST_PRECISION, expected[k], size, site, k)
 
 
 @compiled
@@ -214,11 +216,11 @@ def _slope(t: float, random_share: float) -> float:
 
 
 @compiled
-def guard_site(precision: float, shift: float, expected: float, size: float, site: Sites, k: int) -> None:
+def guard_site(precision: float, shift: float, largest: float, expected: float, size: float, site: Sites, k: int) -> None:
     """Both within bounds, then as whole numbers that keep the bound exactly."""
-    if precision > LARGEST_PRECISION:
-        shift *= LARGEST_PRECISION / precision
-        precision = LARGEST_PRECISION
+    if precision > largest:
+        shift *= largest / precision
+        precision = largest
     whole = math.floor(precision * size * UNITS)
     low, high = math.ceil(whole * (expected - FARTHEST_SITE)), math.floor(whole * (expected + FARTHEST_SITE))
     traits = site.shape[0] // 2
