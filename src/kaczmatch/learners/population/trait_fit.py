@@ -8,9 +8,9 @@ traits, every candidate's traits are normal given the users' tastes, and a decis
 
 and z̄ = (ζ + ΣH)/(1 + ΣΛ). Then m₀ is the mean of the M, P₀ the mean of the C plus that of (M − m₀)(M − m₀)ᵀ, and W the
 regression of z̄ on tags, with the most likely ridge (MacKay 1992). What everybody thinks of a tag could be said by W and by m₀.
-With few people W says it: fifty neutral ones, who weigh no tag, are counted into m₀. The last round writes the sites, so that
-fitted traits too are an expectation and a sum over raters. Tags are centred at their mean, so that weights of tags and threshold
-are nearly independent.
+With few people W says it: two hundred neutral ones, who weigh no tag, are counted into m₀. The last round writes the sites, so
+that fitted traits too are an expectation and a sum over raters. Tags are centred at their mean, so that weights of tags and
+threshold are nearly independent.
 
 Up to four traits are fitted so. Of more, only the first is. The others are directions of tags in which tastes go together:
 factors of the correlations that `fit_prior` finds, D + UUᵀ. Tags alone tell them, and raters next to nothing.
@@ -53,7 +53,7 @@ _WIDER: Final = (1.0, 1.5, 2.2, 3.3, 5.0, 7.5, 11.0)  # P₀, at the end
 MOST_TOLD: Final = 4  # traits that swipes tell
 _SHARP: Final = 32.0  # standard deviations of what swipes could tell of a direction of tags, in one of tastes along it
 _HISTORY: Final = 10.0  # swipes at which a user counts half
-_NEUTRAL: Final = 50.0  # people without a liking for any tag beyond W, who are counted in
+_NEUTRAL: Final = 200.0  # people without a liking for any tag beyond W, who are counted in
 # Parts follow from the log alone, and so results do not depend on the number of workers.
 _USERS: Final = 128
 _CANDIDATES: Final = 4_096
