@@ -21,6 +21,7 @@ from kaczmatch.service.meeting.viewer_context import load_viewer_context, load_v
 from kaczmatch.service.operations.models import Models
 from kaczmatch.service.operations.overview import overview
 from kaczmatch.service.operations.refit import Refit
+from kaczmatch.service.operations.trait_pass import TraitPass
 from kaczmatch.service.operations.verification import verify
 from kaczmatch.storage import MemoryStore
 from worlds.town import TAGS, Town
@@ -190,6 +191,49 @@ def test_fitted_sites_are_kept_by_the_pass() -> None:
     (seen,) = town.find(SeenTraits, model=model)
     assert (seen.swipe, seen.site) == ("s", site.tobytes())
     assert len(seen.said) == 8 * 2 * TRAITS
+    assert verify(town.context).problems == ()
+
+
+class Killed(Exception):
+    """The process that built a model has died."""
+
+
+def test_who_is_erased_while_a_model_is_built_is_gone_from_its_states_too() -> None:
+    """Of all that the pass had learned from w0 by then, nothing is left."""
+    town = a_town()
+    town.import_swipe("w0", "m0")
+
+    def dies(_done: int, _total: int) -> None:
+        raise Killed
+
+    with pytest.raises(Killed):
+        town.relearning.relearn("probit-traits", {"traits": TRAITS}, a_prior(5), dies)
+    town.erasing.erase("m0")
+    town.import_swipe("w0", "m1")
+    town.relearning.resume()
+    assert verify(town.context).problems == ()
+
+
+@pytest.mark.parametrize("act", ["undo", "reset", "erase"])
+def test_a_model_whose_pass_has_not_begun_goes_by_the_progress_of_no_other(act: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    town = a_town()
+    town.import_swipe("w0", "m0", id="s")
+    town.relearning.relearn("probit-traits", {"traits": TRAITS}, a_prior(5))
+
+    def dies(*_: Any) -> None:
+        raise Killed
+
+    with monkeypatch.context() as patched:
+        patched.setattr(TraitPass, "step", dies)
+        with pytest.raises(Killed):
+            town.relearning.relearn("probit-traits", {"traits": TRAITS}, a_prior(6))
+    if act == "undo":
+        town.undoing.undo("w0", "s").result()
+    elif act == "reset":
+        town.undoing.reset("w0").result()
+    else:
+        town.erasing.erase("m0")
+    town.relearning.resume()
     assert verify(town.context).problems == ()
 
 

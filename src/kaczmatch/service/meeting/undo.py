@@ -22,6 +22,7 @@ from kaczmatch.service.domain.records import (
     MatchSide,
     PersonCounters,
     SeenTraits,
+    StoredState,
     TraitProgress,
 )
 from kaczmatch.service.domain.refusals import Conflict, NotFound
@@ -141,9 +142,9 @@ def refold(transaction: Transaction, context: Context, current: ActiveVersions, 
     for model in models_that_learn(transaction, current, user):
         fold = context.catalogue.fold(transaction, model)
         transaction.put(fold.encode(user, fold.replay(with_seen(transaction, fold, events))))
-    if current.building_traits:
-        fold, reached = context.catalogue.fold(transaction, current.building), transaction.get(TraitProgress, SINGLE_ROW)
-        last = 0 if reached is None else reached.event
+    if current.building_traits and transaction.get(StoredState, current.building, user) is not None:
+        # The pass has come to an event of theirs, which may be gone by now. So the progress is that of this model.
+        fold, progress = context.catalogue.fold(transaction, current.building), transaction.get(TraitProgress, SINGLE_ROW)
+        last = 0 if progress is None else progress.event
         passed = [event for event in without_undone(events) if 0 < event.number <= last]
-        if any(0 < event.number <= last for event in events):
-            transaction.put(fold.encode(user, fold.replay(with_seen(transaction, fold, passed))))
+        transaction.put(fold.encode(user, fold.replay(with_seen(transaction, fold, passed))))
