@@ -276,7 +276,12 @@ def measured(folder: Path, people: int, first: Path) -> Figures:
 
 
 def wanted(what: str, people: int) -> str:
-    """Of so many people, in words."""
+    """Of so many people, and of what they cost over fewer, in words."""
+    found = [wanted_alone(what, people), f"ratio at most {RATIOS[what]:g}" if what in RATIOS else ""]
+    return "; ".join(filter(None, found))
+
+
+def wanted_alone(what: str, people: int) -> str:
     if what == DECK:
         return f"at most {DECK_MS[100_000 if people <= 100_000 else 1_000_000]:g}"
     if what == "decks per second":
