@@ -47,7 +47,7 @@ def test_what_is_in_force_is_printed_without_secrets(monkeypatch: pytest.MonkeyP
         ("HOST", "192.0.2.1", "there is no key yet"),
         ("WEBHOOK_URL", "https://hooks.example.com/", "webhook secret: is needed"),
         ("WEBHOOK_URL", "ftp://hooks.example.com/", "webhook url: must be https"),
-        ("LEARNER", "tk", "appeal: is not a setting of 'tk'"),
+        ("LEARNER", "tk", "needs a learner that knows how sure it is"),
         ("DATABASE", "mysql://host/name", "neither sqlite nor postgresql"),
         ("DATABASE", "sqlite:////dev/null/nowhere.db", "cannot be written"),
         ("DATABASE", "postgresql://nobody@127.0.0.1:1/none", "cannot be reached"),

@@ -86,9 +86,7 @@ class Swipes:
         def work(transaction: Transaction) -> bool:
             require_person(transaction, user)
             counters = transaction.get(PersonCounters, user)
-            if counters is None or not counters.in_session:
-                return False
-            if at is not None and counters.last_swipe_at > at:
+            if counters is None or not counters.in_session or (at is not None and counters.last_swipe_at > at):
                 return False
             moment = self.context.clock() if at is None else counters.last_swipe_at + self.context.config.session_silence
             self._end_session(transaction, counters, moment)
@@ -262,10 +260,9 @@ class Swipes:
         )
 
     def _reads(self, swipe: Swipe) -> list[RecordKey]:
-        user, other = swipe.user, swipe.candidate
-        last = self.context.catalogue.last
-        models = [model for model in (last.model, last.building, last.previous) if model] if last else []
-        with_traits = [model for model in models if self.context.catalogue.has_traits(model)]
+        user, other, known = swipe.user, swipe.candidate, self.context.catalogue
+        models = [one for one in (known.last.model, known.last.building, known.last.previous) if one] if known.last else []
+        with_traits = [model for model in models if known.has_traits(model)]
         return [
             catalogue.ACTIVE_VERSIONS,
             (Event, (user, swipe.id)),
