@@ -1,4 +1,4 @@
-"""The peer of `million.py`: swipes kept by a program of raw `sqlite3`, behind FastAPI as the service is, or behind uvicorn alone.
+"""The peer of `million.py`: swipes kept by a program of raw `sqlite3`, behind FastAPI or behind uvicorn alone.
 
 It has the service's write-ahead log, its sync at every commit, its group commit, and its threads on one core. A thread moves the
 log into the database as often as the service does. It begins with as many people as the service, of whom as many have swiped.
@@ -140,7 +140,7 @@ class Swipes:
 
 
 def framework_app(swipes: Swipes) -> FastAPI:
-    """Behind the HTTP server of the service: FastAPI reads and checks the request."""
+    """FastAPI routes, reads and checks the request. Swipes of the service go past that."""
     app = FastAPI()
 
     @app.put("/v1/people/{user}/swipes/{swipe}")
@@ -156,7 +156,7 @@ def framework_app(swipes: Swipes) -> FastAPI:
 
 
 def bare_app(swipes: Swipes) -> Any:
-    """Behind uvicorn alone, which no route of the service is."""
+    """Behind uvicorn alone, as the service runs it."""
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
         if scope["type"] != "http":
