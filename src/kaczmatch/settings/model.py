@@ -135,9 +135,11 @@ class Settings(BaseSettings):
     vocabulary: Path | None = Field(
         default=None, description="Tags of a new store: a file with one a line (features begin with ~); usually a general list."
     )
-    learner: str = Field(default=LEARNERS_WITH_APPEAL[0], description="How the first model of a new store learns.")
+    learner: str = Field(
+        default="probit-traits", description="How a new store learns; before the first fit there are no traits, but appeal."
+    )
     learner_settings: dict[str, Any] = Field(
-        default={"appeal": True}, description="Settings of that learner, as JSON; usually none where it has no appeal."
+        default={}, description="Settings of that learner, as JSON; probit-diag and probit usually have appeal."
     )
     appeal_half_life_days: float = Field(default=1825.0, gt=0.0, description="The age at which a decision counts half in appeal.")
     policy: Literal["mutual", "paper"] = Field(default="mutual", description="How decks are drawn.")
@@ -224,9 +226,8 @@ class Settings(BaseSettings):
     @model_validator(mode="before")
     @classmethod
     def _usual_learner_settings(cls, given: dict[str, Any]) -> dict[str, Any]:
-        """Whoever names another learner alone must not be told of a setting that it does not have."""
-        if given.get("learner", LEARNERS_WITH_APPEAL[0]) not in LEARNERS_WITH_APPEAL:
-            given.setdefault("learner_settings", {})
+        if given.get("learner") in LEARNERS_WITH_APPEAL:
+            given.setdefault("learner_settings", {"appeal": True})
         return given
 
     @property

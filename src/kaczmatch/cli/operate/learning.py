@@ -6,9 +6,8 @@ from pathlib import Path
 
 from kaczmatch.cli.operate.store_access import json_settings, open_store_of, operator_errors, say, settings_from, spread
 from kaczmatch.cli.terminal.progress import RowProgress
-from kaczmatch.service.domain.catalogue import model_learner, neutral_prior
 from kaczmatch.service.operations.appeal_recount import recount_appeal
-from kaczmatch.service.operations.models import FittedModel, Models
+from kaczmatch.service.operations.models import FittedModel, Models, unfitted
 from kaczmatch.service.operations.refit import Refit
 from kaczmatch.service.operations.relearning import Relearning
 
@@ -18,9 +17,8 @@ def relearn(config: Path | None, slug: str, text: str, *, ray: str | None, worke
         settings, models, parts = json_settings("settings", text), Models(context), spread(read, store, ray, workers)
         with context.store.read() as reader:
             words = context.catalogue.vocabulary(reader, context.catalogue.current(reader).vocabulary)
-        rule = model_learner(slug, settings)
         with RowProgress() as progress:
-            fitted = models.fit(slug, settings) or FittedModel(slug, settings, neutral_prior(rule, words.dimensions))
+            fitted = models.fit(slug, settings) or unfitted(slug, settings, words.dimensions)
             recount_appeal(context, lambda done, total: progress("counting appeal", done, total), parts)
             number = Relearning(context, parts).relearn(
                 fitted.learner,

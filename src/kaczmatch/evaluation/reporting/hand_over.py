@@ -11,7 +11,7 @@ from kaczmatch.formats.configuration import Configuration
 from kaczmatch.learners.belief.probit_traits import ProbitTraits
 
 CONFIGURATION = "kaczmatch.toml"
-USUAL = Configuration("probit-diag", {"appeal": True})  # the service's default
+USUAL = Configuration(ProbitTraits.slug, {})  # the service's default
 
 
 @final
@@ -39,9 +39,8 @@ class HandOver:
 def hand_over(result: EvaluationResult) -> HandOver:
     """The recommended contender, or what a service has in its place."""
     if not result.recommendation.proven:
-        default = f"{USUAL.slug} with appeal"
         return HandOver(
-            USUAL, f"A service keeps its default for that: {default} starts from appeal alone, and learns from there."
+            USUAL, f"A service keeps its default for that: {USUAL.slug} starts from appeal alone, and fits select its traits."
         )
     rule = next(each.learner for each in result.contenders if each.name == result.recommendation.chosen)
     found = Configuration.of(rule, result.trial.protocol.appeal)

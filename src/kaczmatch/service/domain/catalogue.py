@@ -10,6 +10,8 @@ from typing import Any, Final, final
 import numpy as np
 
 from kaczmatch.core.errors import InvalidInput
+from kaczmatch.learners.belief.probit import Probit
+from kaczmatch.learners.belief.probit_diagonal import ProbitDiagonal
 from kaczmatch.learners.belief.probit_traits import ProbitTraits
 from kaczmatch.learners.contract import Learner, ProbabilisticLearner
 from kaczmatch.learners.logs.event_fold import EventFold
@@ -26,6 +28,7 @@ BUILDING, IN_USE, RETIRED, REJECTED = "building", "in use", "retired", "rejected
 ACTIVE_VERSIONS: RecordKey = (ActiveVersions, (SINGLE_ROW,))
 # A setting of a model beside those of its learner. A stored model without it was learned from every answer.
 FIRST_ANSWERS_ONLY: Final = "first_answers_only"
+NONE_TRIED: Final = "[]"  # the `selection` of a model whose number of traits is a fit's to choose, before the first fit
 TRAIT_HALF_LIFE_DAYS: Final = "trait_half_life_days"  # of a model with traits, from the settings when it was made
 
 
@@ -105,6 +108,21 @@ def model_learner(slug: str, settings: Mapping[str, Any]) -> Learner:
     if isinstance(rule, ProbitTraits) and not settings.get(FIRST_ANSWERS_ONLY, True):
         raise InvalidInput(FIRST_ANSWERS_ONLY, "must be true for probit-traits: a second answer says nothing new of a candidate")
     return rule
+
+
+def without_traits(rule: ProbitTraits, settings: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+    """The learner that takes the place of `probit-traits` where there are no traits, and its settings."""
+    return (Probit if rule.full else ProbitDiagonal).slug, {"appeal": True, **_shared(settings)}
+
+
+def with_traits(slug: str, settings: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+    """The way back from `without_traits`: fits choose again how many there are."""
+    return ProbitTraits.slug, {"full": slug == Probit.slug, **_shared(settings)}
+
+
+def _shared(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings that mean the same with traits and without."""
+    return {name: settings[name] for name in ("half_life_days", "false_alarms") if name in settings}
 
 
 def model_record(

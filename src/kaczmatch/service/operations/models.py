@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, replace
 from datetime import datetime
 from functools import partial
 from typing import Any, NamedTuple, final
@@ -20,7 +20,16 @@ from kaczmatch.learners.prior import Prior
 from kaczmatch.recommend.decks.policy import Experience
 from kaczmatch.recommend.people.vocabulary import Vocabulary
 from kaczmatch.recommend.samplers.contract import BeliefSampler
-from kaczmatch.service.domain.catalogue import FIRST_ANSWERS_ONLY, IN_USE, model_learner, model_record, neutral_prior, terms_json
+from kaczmatch.service.domain.catalogue import (
+    FIRST_ANSWERS_ONLY,
+    IN_USE,
+    NONE_TRIED,
+    model_learner,
+    model_record,
+    neutral_prior,
+    terms_json,
+    without_traits,
+)
 from kaczmatch.service.domain.config import ServiceConfig
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.counting import swipes_learned_from
@@ -112,6 +121,15 @@ class FittedModel:
     sites: Sequence[FittedSite] = ()
 
 
+def unfitted(slug: str, settings: Mapping[str, Any], dimensions: int) -> FittedModel:
+    """A model before any fit. How many traits there are is for fits to choose; until then there are none."""
+    rule, selection = model_learner(slug, settings), ""
+    if isinstance(rule, ProbitTraits) and "traits" not in settings:
+        slug, settings = without_traits(rule, settings)
+        rule, selection = model_learner(slug, settings), NONE_TRIED
+    return FittedModel(slug, settings, neutral_prior(rule, dimensions), selection)
+
+
 @final
 @dataclass(frozen=True, slots=True)
 class Models:
@@ -122,7 +140,7 @@ class Models:
     def set_up(self, vocabulary: Vocabulary, slug: str, settings: Mapping[str, Any]) -> ActiveVersions:
         """The first vocabulary and model of an empty store; what is there already stays."""
         check_learner(model_learner(slug, settings), self.context.config)
-        prior = neutral_prior(model_learner(slug, settings), vocabulary.dimensions)
+        first = unfitted(slug, settings, vocabulary.dimensions)
 
         def work(transaction: Transaction) -> ActiveVersions:
             known = transaction.get(ActiveVersions, SINGLE_ROW)
@@ -130,8 +148,10 @@ class Models:
                 return known
             now = self.context.clock()
             transaction.put(StoredVocabulary(version=1, terms=terms_json(vocabulary), at=now))
-            transaction.put(StoredPrior(version=prior.version, data=prior.to_bytes()))
-            transaction.put(model_record(1, slug, settings, prior, IN_USE, now, self.context.config.appeal.half_life_days))
+            transaction.put(StoredPrior(version=first.prior.version, data=first.prior.to_bytes()))
+            half_life = self.context.config.appeal.half_life_days
+            model = model_record(1, first.learner, first.settings, first.prior, IN_USE, now, half_life)
+            transaction.put(replace(model, selection=first.selection))
             current = ActiveVersions(model=1, building=0, vocabulary=1)
             transaction.put(current)
             return current
@@ -167,7 +187,7 @@ class Models:
         found: FittedPopulation = self.context.compute(partial(_fitted_population, swipes, dimensions, choices, rule.full))
         tried = json.dumps([astuple(one) for one in found.choices])
         if not found.traits:
-            return FittedModel(found.learner.slug, {"appeal": True}, found.prior, tried)
+            return FittedModel(*without_traits(rule, settings), found.prior, tried)
         sites = _sites(found, list(dict.fromkeys(swipe.candidate for swipe in swipes)))
         return FittedModel(slug, {**settings, "traits": found.traits}, found.prior, tried, sites)
 

@@ -7,9 +7,8 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import final
 
-from kaczmatch.learners.belief.probit import Probit
 from kaczmatch.learners.belief.probit_traits import ProbitTraits
-from kaczmatch.service.domain.catalogue import FIRST_ANSWERS_ONLY
+from kaczmatch.service.domain.catalogue import FIRST_ANSWERS_ONLY, with_traits
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.locks import REFIT
 from kaczmatch.service.domain.records import SINGLE_ROW, Event, LastRefit, Model, StoredState
@@ -38,10 +37,10 @@ class Refit:
         if model is None:
             return None
         settings = {FIRST_ANSWERS_ONLY: False} | json.loads(model.settings)  # learned as before, from another start
-        # Where the last fit chose to have no traits, this one may choose otherwise.
+        # Where the last fit chose to have no traits, or there was none yet, this one may choose otherwise.
         chosen = model.learner, settings
         if model.selection and model.learner != ProbitTraits.slug:
-            chosen = ProbitTraits.slug, {"full": model.learner == Probit.slug}
+            chosen = with_traits(model.learner, settings)
         fitted = Models(self.context).fit(*chosen)
         if fitted is None or fitted.prior.version == model.prior:
             return None

@@ -38,7 +38,7 @@ PolicyOf = Callable[[int, int], Policy]
 
 
 def service_learner() -> Learner:
-    """What a new store of the service learns by."""
+    """What a new store of the service learns by, until the first fit."""
     return learner("probit-diag", appeal=True)
 
 

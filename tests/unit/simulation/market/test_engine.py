@@ -16,6 +16,8 @@ from kaczmatch.recommend.decks.policy import Always, DeckPlan, MutualPolicy, Pap
 from kaczmatch.recommend.samplers.registry import sampler
 from kaczmatch.settings.model import Settings
 from kaczmatch.simulation.market.arms import DEFAULT, market_policies
+from kaczmatch.service.domain.catalogue import model_learner
+from kaczmatch.service.operations.models import unfitted
 from kaczmatch.simulation.market.engine import MarketLog, MarketSettings, Pace, play, play_and_rank, service_learner
 from kaczmatch.simulation.market.outcome import effective, first_match, outcome
 from kaczmatch.simulation.market.populations import Census, town
@@ -183,7 +185,8 @@ def test_the_default_is_the_services() -> None:
     default, ours = next(arm for arm in market_policies() if arm.name == DEFAULT), Settings()
     assert (default.policy.slug, ours.policy_settings) == (ours.policy, {})
     assert default.shared.exposure_cap == ours.exposure_cap
-    assert (service_learner().slug, {"appeal": service_learner().appeal}) == (ours.learner, ours.learner_settings)
+    first = unfitted(ours.learner, ours.learner_settings, 3)
+    assert service_learner() == model_learner(first.learner, first.settings)
 
 
 def test_the_papers_pipeline_learns_in_blocks_and_keeps_its_stability() -> None:
