@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from kaczmatch.core.errors import InvalidInput
 from kaczmatch.recommend.decks.policy import Always, DeckPlan, MutualPolicy, PaperPolicy, Policy
 from kaczmatch.recommend.samplers.registry import sampler
-from kaczmatch.settings.model import Settings
-from kaczmatch.simulation.market.arms import DEFAULT, market_policies
 from kaczmatch.service.domain.catalogue import model_learner
 from kaczmatch.service.operations.models import unfitted
+from kaczmatch.settings.model import Settings
+from kaczmatch.simulation.market.arms import DEFAULT, market_policies
 from kaczmatch.simulation.market.engine import MarketLog, MarketSettings, Pace, play, play_and_rank, service_learner
 from kaczmatch.simulation.market.outcome import effective, first_match, outcome
 from kaczmatch.simulation.market.populations import Census, town
