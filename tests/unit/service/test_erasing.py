@@ -77,7 +77,7 @@ def test_an_erasure_scans_no_table(kind: type[Record], field: str) -> None:
 
 
 def test_erasure_leaves_no_record_that_names_the_person() -> None:
-    town = Town(MemoryStore(), learner="probit-traits", settings={})
+    town = Town(MemoryStore(), learner="probit-traits", settings={"traits": 4})
     busy(town)
     found = {type(record) for record in everywhere(town, "canary")}
     assert found >= {kind for kind, _ in TRACES}, "the canary is not in every table, so its absence would prove little"

@@ -23,6 +23,7 @@ from kaczmatch.service.operations.overview import overview
 from kaczmatch.service.operations.refit import Refit
 from kaczmatch.service.operations.trait_pass import TraitPass
 from kaczmatch.service.operations.verification import verify
+from kaczmatch.settings.model import Settings
 from kaczmatch.storage import MemoryStore
 from worlds.town import TAGS, Town
 
@@ -180,6 +181,43 @@ def test_a_refit_without_traits_may_bring_them_back_in_the_same_form(
     monkeypatch.setattr(Models, "fit", lambda _, *chosen: asked.append(chosen))
     assert Refit(town.context).run() is None
     assert asked == [("probit-traits", {"full": full})]
+
+
+@pytest.mark.parametrize(("full", "learner"), [(False, "probit-diag"), (True, "probit")])
+def test_before_the_first_fit_there_are_no_traits_and_the_first_fit_may_choose_some(
+    full: bool, learner: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = {"full": full, "half_life_days": 90.0}
+    town = Town(MemoryStore(), learner="probit-traits", settings=settings)
+    with town.context.store.read() as reader:
+        first = reader.get(Model, 1)
+    assert first is not None
+    assert first.learner == learner
+    assert json.loads(first.settings) == {"appeal": True, "first_answers_only": True, "half_life_days": 90.0}
+    asked: list[Any] = []
+    monkeypatch.setattr(Models, "fit", lambda _, *chosen: asked.append(chosen))
+    Refit(town.context).run()
+    assert asked == [("probit-traits", settings)]
+
+
+def test_the_default_learner_gets_traits_where_people_tell_more_of_each_other_than_their_tags_do() -> None:
+    ours, rng = Settings(), np.random.default_rng(0)
+    town = Town(MemoryStore(), learner=ours.learner, settings=ours.learner_settings)
+    town.couples(40)
+    raters, candidates = [f"w{number}" for number in range(40)], [f"m{number}" for number in range(40)]
+    humour, weight = rng.normal(size=len(candidates)), rng.normal(size=len(raters))
+    for rater, name in enumerate(raters):
+        for place in rng.permutation(len(candidates)):
+            likes = 3.0 * weight[rater] * humour[place] + 2.0 * humour[place] + rng.normal() > 0.0
+            town.wait(seconds=1)  # what is decided at the same moment is not known to one another
+            town.import_swipe(name, candidates[place], "like" if likes else "pass")
+    assert Refit(town.context).run() is not None
+    with town.context.store.read() as reader:
+        model = reader.get(Model, town.context.catalogue.current(reader).model)
+        assert model is not None
+        assert model.learner == "probit-traits"
+        assert reader.find(StoredTraits, model=model.id)
+    assert verify(town.context).problems == ()
 
 
 def test_fitted_sites_are_kept_by_the_pass() -> None:
