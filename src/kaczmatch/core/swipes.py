@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Any, final
 
 import numpy as np
@@ -13,10 +12,10 @@ from numpy.typing import ArrayLike, NDArray
 from kaczmatch.core.errors import InvalidInput, check_number, did_you_mean
 from kaczmatch.core.frames import Frame, is_frame, log_columns
 from kaczmatch.core.labels import signs
+from kaczmatch.core.moments import microseconds
 from kaczmatch.core.tags import Features, Tags, checked_tags, is_named_rows, named_matrix, tags_in
 from kaczmatch.core.vectors import Column, Matrix, Vector, as_column, as_matrix, as_vector, problem_with, usable_rows
 
-_MOST_SECONDS = 1e12  # thirty thousand years
 MAX_APPEAL = 1e3  # log-odds: nobody is liked by all but one in e^1000
 
 
@@ -246,28 +245,3 @@ def _rows_of(candidate: Column, people: int) -> NDArray[np.int64]:
         i = int(np.argmax(outside))
         raise InvalidInput("candidate", f"row {i}: {rows[i]} is not a row of the {people} candidates")
     return rows
-
-
-def microseconds(at: Column) -> NDArray[np.int64]:
-    """Times as whole microseconds since any fixed moment; a datetime without a zone is in UTC, as numpy's are."""
-    if at.dtype.kind == "O":
-        stamps = np.empty(len(at))
-        for row, moment in enumerate(at.tolist()):
-            if isinstance(moment, datetime):
-                moment = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
-            if not isinstance(moment, int | float) or isinstance(moment, bool):
-                raise InvalidInput("at", f"row {row}: must be a datetime or seconds, got {moment!r}")
-            stamps[row] = moment
-        at = stamps
-    if at.dtype.kind == "M":
-        if np.isnat(at).any():
-            raise InvalidInput("at", f"row {int(np.argmax(np.isnat(at)))}: is not a time")
-        return at.astype("datetime64[us]").astype(np.int64)
-    if at.dtype.kind not in "iuf":
-        raise InvalidInput("at", f"must be datetimes or seconds, got {at.dtype}")
-    seconds = at.astype(np.float64)
-    possible = np.abs(seconds) <= _MOST_SECONDS
-    if not possible.all():
-        row = int(np.argmin(possible))
-        raise InvalidInput("at", f"row {row}: {at[row]} is not a time in seconds; for other units pass datetime64")
-    return np.rint(seconds * 1e6).astype(np.int64)

@@ -16,13 +16,14 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, datetime, timedelta
 from enum import StrEnum
 from functools import lru_cache
 from operator import attrgetter, index
 from types import UnionType
 from typing import Annotated, Any, Generic, TypeVar, Union, final, get_args, get_origin, get_type_hints
 
+from kaczmatch.core.moments import EPOCH
 from kaczmatch.service.domain.records import PERSON, RECORDS, Record, columns
 
 R = TypeVar("R", bound=Record)
@@ -30,7 +31,6 @@ R = TypeVar("R", bound=Record)
 Row = tuple[Any, ...]
 Convert = Callable[[Any], Any]
 
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 LARGEST = 2**63 - 1
 
 _dumps = json.JSONEncoder(separators=(",", ":")).encode

@@ -24,7 +24,8 @@ from numpy.typing import ArrayLike, NDArray
 from kaczmatch.core.compiled import compiled, compiled_short
 from kaczmatch.core.errors import InvalidInput, check_number
 from kaczmatch.core.labels import Label, sign
-from kaczmatch.core.swipes import AnyLog, SwipeLog, microseconds
+from kaczmatch.core.moments import microsecond, microseconds
+from kaczmatch.core.swipes import AnyLog, SwipeLog
 from kaczmatch.core.vectors import Column, Integers, Matrix, Vector, as_column
 from kaczmatch.learners.kernels import decay_factor
 from kaczmatch.learners.logs.grouping import user_numbers
@@ -230,4 +231,4 @@ def _one_each(values: ArrayLike, name: str, rows: int) -> Column:
 
 @lru_cache(maxsize=1, typed=True)  # a deck asks about many people at one moment
 def _moment(at: datetime | float) -> int:
-    return int(microseconds(np.array([at], object))[0])
+    return microsecond(at)

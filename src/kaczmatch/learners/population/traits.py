@@ -26,7 +26,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from typing import Final, final
 
 import numpy as np
@@ -35,7 +35,7 @@ from numpy.typing import NDArray
 from kaczmatch.core.compiled import compiled
 from kaczmatch.core.errors import InvalidInput, check_number
 from kaczmatch.core.labels import Label, sign
-from kaczmatch.core.swipes import microseconds
+from kaczmatch.core.moments import microsecond
 from kaczmatch.core.tags import Features
 from kaczmatch.core.vectors import Matrix, Vector
 from kaczmatch.learners.belief.behaviour import BEHAVIOUR_CELLS
@@ -53,8 +53,6 @@ FARTHEST_SITE: Final = 4.0  # that one of them can ask for
 LEAST_RANDOM_SHARE: Final = 0.02  # of a rater's swipes, as sites take it
 _MOST_HALF_LIVES: Final = 8.0  # after the reference, up to which a site fits 32 bits
 _DAY: Final = 86_400.0
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-_MICROSECOND: Final = timedelta(microseconds=1)
 
 Sites = NDArray[np.int32]  # 2K per site: precisions, then shifts
 Sums = NDArray[np.int64]
@@ -149,7 +147,7 @@ class TraitModel:
         """What a rater's decision says of the candidate, from the rater's state before it."""
         rows = feature_rows(features, state)
         found = np.empty(2 * self.learner.traits, np.int32)
-        size = age_factor(_moment(at) - self.reference, self.half_life)
+        size = age_factor(microsecond(at) - self.reference, self.half_life)
         start = start_working_cells(self.learner, self.prior, state.dimensions)
         write_site(state.cells, start, rows[0], self._expected(rows)[0], sign(label), self.learner.parameters, size, found)
         return found
@@ -157,7 +155,7 @@ class TraitModel:
     def shown(self, features: Features, traits: CandidateTraits, at: datetime | float, *, own: Sites | None = None) -> Vector:
         """A candidate's traits and doubts at a moment, without what the viewer said (`own`): what `ShownCandidate` takes."""
         rows = self._rows(features)
-        return np.asarray(self.shown_many(rows, traits.sums[None], _moment(at), None if own is None else own[None])[0])
+        return np.asarray(self.shown_many(rows, traits.sums[None], microsecond(at), None if own is None else own[None])[0])
 
     def shown_many(self, features: Matrix, sums: Sums, at: int, own: Sites | None = None) -> Matrix:
         """The same of many candidates, one usable row each, at one moment in microseconds."""
@@ -244,9 +242,3 @@ def read_traits(expected: Vector, total: Sums, own: Sums, size: float, said: Vec
 def _read_many(expected: Matrix, total: Sums, own: Sums, size: float, said: Matrix) -> None:
     for i in range(len(said)):
         read_traits(expected[i], total[i], own[i], size, said[i])
-
-
-def _moment(at: datetime | float) -> int:
-    if isinstance(at, datetime) and at.tzinfo is not None:
-        return (at - _EPOCH) // _MICROSECOND
-    return int(microseconds(np.array([at], object))[0])

@@ -4,22 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 
 import numpy as np
 
+from kaczmatch.core.moments import microsecond
 from kaczmatch.core.vectors import Vector
 from kaczmatch.learners.population.appeal import AppealModel, add_evidence, appeal_log_odds, decision_evidence
 from kaczmatch.service.domain.records import LatestDecision, PersonCounters
-
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_MICROSECOND = timedelta(microseconds=1)
 
 
 def appeal_to(candidate: PersonCounters, own: LatestDecision | None, at: datetime, settings: AppealModel) -> float:
     """The candidate's appeal at a moment, without what the viewer has decided."""
     own_part = _NO_EVIDENCE if own is None or own.appeal_as_of is None else _evidence_of(own)
-    return appeal_log_odds(_evidence_of(candidate), own_part, _microseconds(at), settings.half_life, settings.spread)
+    return appeal_log_odds(_evidence_of(candidate), own_part, microsecond(at), settings.half_life, settings.spread)
 
 
 def rating_evidence(rater: PersonCounters, *, liked: bool) -> tuple[float, float]:
@@ -33,8 +31,8 @@ def without_evidence(
     """Without evidence that was counted `at`."""
     if counted.appeal_as_of is None:
         return counted
-    part = np.array([excess, information, _microseconds(at)])
-    add_evidence(part, 0.0, 0.0, _microseconds(counted.appeal_as_of), settings.half_life)
+    part = np.array([excess, information, microsecond(at)])
+    add_evidence(part, 0.0, 0.0, microsecond(counted.appeal_as_of), settings.half_life)
     return replace(counted, excess=counted.excess - part[0], information=max(0.0, counted.information - part[1]))
 
 
@@ -46,7 +44,7 @@ def summed_evidence(
     for pair in pairs:
         part = _evidence_of(pair)
         if candidate is not None and candidate.appeal_as_of is not None:
-            add_evidence(part, 0.0, 0.0, _microseconds(candidate.appeal_as_of), settings.half_life)
+            add_evidence(part, 0.0, 0.0, microsecond(candidate.appeal_as_of), settings.half_life)
         total += part[:2]
     return float(total[0]), float(total[1])
 
@@ -59,22 +57,18 @@ def with_rating(
         return *said, at
     evidence_so_far, moment = _evidence_of(counted), max(at, counted.appeal_as_of)
     if moment > at:  # an import that comes late has aged
-        late = np.array([*said, _microseconds(at)])
-        add_evidence(late, 0.0, 0.0, _microseconds(moment), settings.half_life)
+        late = np.array([*said, microsecond(at)])
+        add_evidence(late, 0.0, 0.0, microsecond(moment), settings.half_life)
         said = float(late[0]), float(late[1])
-    add_evidence(evidence_so_far, *said, _microseconds(moment), settings.half_life)
+    add_evidence(evidence_so_far, *said, microsecond(moment), settings.half_life)
     return float(evidence_so_far[0]), float(evidence_so_far[1]), moment
 
 
 def _evidence_of(counted: PersonCounters | LatestDecision) -> Vector:
     return np.array(
-        [counted.excess, counted.information, 0 if counted.appeal_as_of is None else _microseconds(counted.appeal_as_of)],
+        [counted.excess, counted.information, 0 if counted.appeal_as_of is None else microsecond(counted.appeal_as_of)],
         np.float64,
     )
-
-
-def _microseconds(at: datetime) -> int:
-    return (at - _EPOCH) // _MICROSECOND
 
 
 _NO_EVIDENCE = np.zeros(3)

@@ -16,6 +16,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from kaczmatch.core.moments import microsecond
 from kaczmatch.recommend.decks.exposure import HALF_LIFE_DAYS
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.impressions import people_shown, shows, without_card
@@ -113,9 +114,9 @@ def exposure_counts(reader: Reader, until: datetime | None = None) -> Iterator[t
 
     Younger decks than `until` are left out; it is younger than what is filed.
     """
-    filed = np.full(GROUPS, _microseconds(filed_until(reader)))
+    filed = np.full(GROUPS, microsecond(filed_until(reader)))
     for row in reader.find(StoredExposure):
-        filed[row.group] = _microseconds(row.until)
+        filed[row.group] = microsecond(row.until)
         yield _counts(row.cards), row.until
     yield from counts_since(reader, filed_until(reader), until, filed)
 
@@ -158,7 +159,7 @@ def file_decks(context: Context) -> int:
 
 
 def _entries(decks: Iterable[StoredDeck]) -> Entries:
-    return np.array([(number, _microseconds(deck.at)) for deck in decks for number in people_shown(deck)], _ENTRY)
+    return np.array([(number, microsecond(deck.at)) for deck in decks for number in people_shown(deck)], _ENTRY)
 
 
 def _counts(cards: bytes) -> dict[int, float]:
@@ -172,7 +173,7 @@ def _file(transaction: Transaction, some: dict[int, Entries], until: datetime) -
     for group, entries in some.items():
         before = stored.get((group,))
         if before is not None:
-            entries = entries[entries["at"] > _microseconds(before.until)]
+            entries = entries[entries["at"] > microsecond(before.until)]
         if len(entries):
             transaction.put(DeckAppearances(group=group, until=until, entries=entries.tobytes()))
             transaction.put(StoredExposure(group=group, until=until, cards=_counted(before, entries, until)))
@@ -180,7 +181,7 @@ def _file(transaction: Transaction, some: dict[int, Entries], until: datetime) -
 
 def _counted(before: StoredExposure | None, entries: Entries, until: datetime) -> bytes:
     """The counts of a group as of `until`, with these cards."""
-    numbers, weights = entries["number"], _aged((_microseconds(until) - entries["at"]) / _SECOND)
+    numbers, weights = entries["number"], _aged((microsecond(until) - entries["at"]) / _SECOND)
     if before is not None:
         counts = np.frombuffer(before.cards, _COUNT)
         numbers = np.concatenate([counts["number"], numbers])
@@ -197,10 +198,6 @@ def _aged(seconds: Any) -> Any:
 
 def _without(rows: Entries, number: int) -> bytes:
     return bytes(rows[rows["number"] != number].tobytes())
-
-
-def _microseconds(moment: datetime) -> int:
-    return (moment - NEVER) // timedelta(microseconds=1)
 
 
 def _moment(microseconds: int) -> datetime:

@@ -10,6 +10,7 @@ from typing import Any, Final, final
 import numpy as np
 
 from kaczmatch.core.errors import InvalidInput
+from kaczmatch.core.moments import microsecond
 from kaczmatch.learners.belief.probit import Probit
 from kaczmatch.learners.belief.probit_diagonal import ProbitDiagonal
 from kaczmatch.learners.belief.probit_traits import ProbitTraits
@@ -22,7 +23,6 @@ from kaczmatch.recommend.people.vocabulary import Term, Vocabulary
 from kaczmatch.service.domain.folding import ModelFold
 from kaczmatch.service.domain.records import SINGLE_ROW, ActiveVersions, Model, StoredPrior, StoredVocabulary
 from kaczmatch.service.domain.store import Reader, RecordKey
-from kaczmatch.service.domain.traits import microseconds
 
 BUILDING, IN_USE, RETIRED, REJECTED = "building", "in use", "retired", "rejected"  # what a `Model` can be
 ACTIVE_VERSIONS: RecordKey = (ActiveVersions, (SINGLE_ROW,))
@@ -71,7 +71,7 @@ class Catalogue:
             traits = None
             if isinstance(rule, ProbitTraits):
                 half_life = settings[TRAIT_HALF_LIFE_DAYS]
-                traits = TraitModel(learner=rule, prior=start, half_life_days=half_life, reference=microseconds(found.created))
+                traits = TraitModel(learner=rule, prior=start, half_life_days=half_life, reference=microsecond(found.created))
             self._folds[model] = ModelFold(model, EventFold(rule, start), self._dimensions_of, once, traits)
         return self._folds[model]
 

@@ -7,10 +7,11 @@ person's traits are the sum of the sites. Sums are of whole numbers, so that tak
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 
 import numpy as np
 
+from kaczmatch.core.moments import microsecond
 from kaczmatch.core.vectors import Matrix, Vector
 from kaczmatch.learners.logs.event_fold import TrackedState
 from kaczmatch.learners.population.traits import CandidateTraits, Sites, TraitModel
@@ -19,13 +20,6 @@ from kaczmatch.service.domain.folding import ModelFold, label_of
 from kaczmatch.service.domain.records import Decision, Event, EventKind, LatestDecision, SeenTraits, StoredTraits
 from kaczmatch.service.domain.sparse_features import unpacked
 from kaczmatch.service.domain.store import Reader, Transaction
-
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_MICROSECOND = timedelta(microseconds=1)
-
-
-def microseconds(at: datetime) -> int:
-    return (at - _EPOCH) // _MICROSECOND
 
 
 def with_seen(reader: Reader, fold: ModelFold, events: Iterable[Event]) -> list[Event]:
@@ -93,7 +87,7 @@ def seen_and_site(
     """The candidate's traits as the user saw them, without the user's `own` site; and the swipe's site where it `counts`."""
     model = trait_model(fold)
     dimensions = max(fold.dimensions_of(event.vocabulary), before.state.dimensions)
-    features, at = unpacked(seen_features(event), dimensions), microseconds(event.at)
+    features, at = unpacked(seen_features(event), dimensions), microsecond(event.at)
     said = model.shown_many(features[None], sums.sums[None], at, None if own is None else own[None])[0]
     if not counts:
         return said, None
@@ -123,7 +117,7 @@ def people_traits(reader: Reader, fold: ModelFold, people: Sequence[str], featur
     model = trait_model(fold)
     found = reader.many(StoredTraits, [(fold.model, user) for user in people])
     sums = np.array([traits_of(model, found.get((fold.model, user))).sums for user in people]).reshape(len(people), -1)
-    return model.shown_many(features, sums, microseconds(at))
+    return model.shown_many(features, sums, microsecond(at))
 
 
 def trait_model(fold: ModelFold) -> TraitModel:

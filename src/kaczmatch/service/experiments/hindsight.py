@@ -14,6 +14,7 @@ from datetime import UTC, datetime, timedelta
 from itertools import islice
 from typing import final
 
+from kaczmatch.core.moments import microsecond
 from kaczmatch.core.vectors import Vector
 from kaczmatch.learners.belief.probit_traits import ProbitTraits
 from kaczmatch.learners.contract import Learner
@@ -40,7 +41,6 @@ from kaczmatch.service.domain.records import (
     StoredDeck,
 )
 from kaczmatch.service.domain.store import Reader
-from kaczmatch.service.domain.traits import microseconds
 from kaczmatch.service.experiments.past_log import PastLog
 from kaczmatch.service.experiments.past_states import PastStates
 from kaczmatch.service.meeting.profiles import profile_of
@@ -214,7 +214,7 @@ class Hindsight:
         prior = neutral_prior(learner, self._vocabulary.dimensions)
         traits = None
         if isinstance(learner, ProbitTraits):
-            half_life, now = self._context.config.appeal.half_life_days, microseconds(self._context.clock())
+            half_life, now = self._context.config.appeal.half_life_days, microsecond(self._context.clock())
             traits = TraitModel(learner=learner, prior=prior, half_life_days=half_life, reference=now)
         dimensions = self._vocabulary.dimensions
         return ModelFold(0, EventFold(learner, prior), lambda _: dimensions, once or traits is not None, traits)

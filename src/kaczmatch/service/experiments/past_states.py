@@ -10,6 +10,7 @@ from typing import final
 
 import numpy as np
 
+from kaczmatch.core.moments import microsecond
 from kaczmatch.core.vectors import Vector
 from kaczmatch.learners.logs.event_fold import TrackedState
 from kaczmatch.learners.population.traits import CandidateTraits, Sites
@@ -20,7 +21,7 @@ from kaczmatch.recommend.people.vocabulary import Vocabulary
 from kaczmatch.service.domain.config import ServiceConfig
 from kaczmatch.service.domain.folding import AnsweredPeople, ModelFold
 from kaczmatch.service.domain.records import Decision, Event, EventKind, Person
-from kaczmatch.service.domain.traits import microseconds, seen_and_site, trait_model, traits_of
+from kaczmatch.service.domain.traits import seen_and_site, trait_model, traits_of
 from kaczmatch.service.meeting.profiles import profile_of
 from kaczmatch.service.meeting.serving_index import grown_state
 
@@ -67,7 +68,7 @@ class PastStates:
         """Traits and doubts at a moment, from all that had been said."""
         model, features = trait_model(self.fold), profile_of(person, self._vocabulary, self._schema).features
         sums = self._sums.get(person.id) or traits_of(model, None)
-        return np.asarray(model.shown_many(features[None], sums.sums[None], microseconds(at))[0])
+        return np.asarray(model.shown_many(features[None], sums.sums[None], microsecond(at))[0])
 
     def tracked_state(self, user: str) -> TrackedState:
         return self._tracked.get(user, self.fold.start())
