@@ -98,6 +98,13 @@ def test_the_terminal_says_what_to_use_first_and_that_the_test_is_fair(log: Path
     assert "after" in done.stdout
 
 
+def test_with_folds_everybody_is_tested_once(log: Path) -> None:
+    done = command("evaluate", *files(log), "--learner", "probit-diag", "--at", "0,10", "--one-way", "--folds", "3")
+    assert done.exit_code == 0, done.output
+    assert "In 3 folds everybody with swipes enough is tested once: 90 users (30 + 30 + 30)" in done.stdout
+    assert "the same 90 users" in done.stdout
+
+
 def test_peers_and_ours_are_in_one_table(log: Path, tmp_path: Path) -> None:
     pytest.importorskip("vowpalwabbit", reason="peers need: pip install -e '.[bench]'")
     done = command("evaluate", *files(log), "--learner", "tk", "--at", "0,5", "--one-way", "--peers", "--out", tmp_path)
@@ -206,6 +213,9 @@ def test_columns_that_are_no_tags_are_ignored_when_told_to_and_the_report_says_s
         (["--column", "seq=candidate"], "is earlier than the same user's swipe before it by 'candidate'"),
         (["--split", "at"], "user 0 has more than one 'at'"),
         (["--split", "wave"], "wave: this column is missing"),
+        (["--folds", "1"], "folds: must be 2 or more, got 1; without it, one half is fitted on and the other tested"),
+        (["--folds", "2", "--protocol", "forward"], "folds: forward tests only those who began after the fit"),
+        (["--folds", "7", "--split", "side"], "folds: by 'side' one of 7 has no users; name fewer"),
         (["--at", "0,five"], "at: must be whole numbers with commas between them"),
         (["--at", "900"], "lower --at, --rest or --at-least"),
         (["--learner", "probt"], "did you mean 'probit'"),

@@ -17,6 +17,7 @@ from kaczmatch.evaluation.peers.comparison import ALONE, DEFAULT, MARGIN, compar
 from kaczmatch.evaluation.peers.population import BPR
 from kaczmatch.evaluation.peers.registry import peers_of, with_appeal
 from kaczmatch.evaluation.protocol.contenders import contenders
+from kaczmatch.evaluation.protocol.folds import Fold
 from kaczmatch.evaluation.protocol.progress import SilentProgress
 from kaczmatch.evaluation.protocol.trial import Protocol, Trial
 from kaczmatch.formats.columns import ColumnNames
@@ -105,7 +106,7 @@ def test_the_default_is_not_worse_than_what_people_use_today(name: str) -> None:
     trial = Trial(table, protocol)
     ours = contenders(trial, [ALONE], tick=lambda _: None)
     ranked = holdout_ranking(trial, ours, protocol.times, trial.tested, advance=lambda _: None)
-    found = compare_peers(trial, ours, ranked, peers, SilentProgress(), time.perf_counter)
+    found = compare_peers([Fold(trial, ours)], ranked, peers, SilentProgress(), time.perf_counter)
     for peer in peers:
         leads = found.differences(DEFAULT, peer.name)
         if peer.individual:

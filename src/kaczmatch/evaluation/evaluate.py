@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import final
 
 import numpy as np
@@ -13,10 +14,15 @@ from kaczmatch.core.errors import InvalidInput
 from kaczmatch.core.html import table
 from kaczmatch.core.vectors import Column
 from kaczmatch.evaluation.measures.bootstrap_scores import BootstrapScores
-from kaczmatch.evaluation.measures.holdout_ranking import ALL_ONES, holdout_ranking, usable_times
-from kaczmatch.evaluation.measures.match_pairs import MutualSwipes, match_pairs, viewers_after
+from kaczmatch.evaluation.measures.holdout_ranking import ALL_ONES, HoldoutRanking, holdout_ranking, usable_times
+from kaczmatch.evaluation.measures.match_pairs import MatchPairs, MutualSwipes, match_pairs, viewers_after
 from kaczmatch.evaluation.measures.match_scores import MatchScore, MatchScores, match_scores
-from kaczmatch.evaluation.measures.progressive_validation import ProbabilityScores, probability_scores, progressive_forecasts
+from kaczmatch.evaluation.measures.progressive_validation import (
+    ProbabilityScores,
+    ProgressiveForecasts,
+    probability_scores,
+    progressive_forecasts,
+)
 from kaczmatch.evaluation.measures.recommendation import Recommendation, recommend
 from kaczmatch.evaluation.measures.shuffled_labels import MOST_USERS, ShuffledCheck, shuffled_check, shuffled_ranking
 from kaczmatch.evaluation.peers.comparison import ALONE, PeerComparison, compare_peers
@@ -24,9 +30,9 @@ from kaczmatch.evaluation.peers.contract import Clock, Peer
 from kaczmatch.evaluation.peers.crossover import Crossover, crossover
 from kaczmatch.evaluation.peers.population import BPR
 from kaczmatch.evaluation.protocol.contenders import Contender, contenders
+from kaczmatch.evaluation.protocol.folds import Fold, largest_contenders
 from kaczmatch.evaluation.protocol.progress import Progress
 from kaczmatch.evaluation.protocol.trial import Trial
-from kaczmatch.learners.belief.probit_traits import ProbitTraits
 from kaczmatch.learners.contract import ProbabilisticLearner
 from kaczmatch.learners.registry import LEARNERS
 from kaczmatch.runner.contract import Runner
@@ -55,7 +61,8 @@ class EvaluationResult:
     """Everything that was measured."""
 
     trial: Trial
-    contenders: Sequence[Contender]
+    folds: Sequence[Fold]  # one, unless the protocol names more
+    contenders: Sequence[Contender]  # each once, whatever the number of folds
     recommendation: Recommendation
     scores: BootstrapScores
     probabilities: ProbabilityScores
@@ -100,32 +107,56 @@ def evaluate(
     def contend(one: Trial, traits: int | None = None) -> list[Contender]:
         return contenders(one, learners, choices.settings, tick=lambda _: progress.advance(), traits=traits, runner=runner)
 
-    progress.stage("population", len(learners))
-    compared = contend(trial)
-    selected = next((each.learner.traits for each in compared if isinstance(each.learner, ProbitTraits) and each.traits), 0)
+    progress.stage("population", len(learners) * len(trial.folds))
+    folds = [Fold(one, contend(one)) for one in trial.folds]
+    compared = largest_contenders(folds)
     progress.stage("learn, freeze, rank", len(times) * len(trial.tested))
-    ranking = holdout_ranking(trial, compared, times, trial.tested, advance=progress.advance, runner=runner)
+    ranking = HoldoutRanking.joined(
+        [
+            holdout_ranking(one.trial, one.contenders, times, one.trial.tested, advance=progress.advance, runner=runner)
+            for one in folds
+        ]
+    )
     scores = BootstrapScores.of(ranking, _rng(trial, 10))
     if scores.users < 2:
         counts = ", ".join(f"{len(trial.testable(t)):,} after {t}" for t in times)
         raise InvalidInput(
             "at", f"only {scores.users} users can be tested after each of {times} swipes ({counts}); name fewer with --at"
         )
-    progress.stage("probabilities", sum(isinstance(each.learner, ProbabilisticLearner) for each in compared))
-    forecasts = progressive_forecasts(trial, compared, trial.tested, advance=progress.advance, runner=runner)
+    progress.stage("probabilities", len(folds) * sum(isinstance(each.learner, ProbabilisticLearner) for each in compared))
+    forecasts = ProgressiveForecasts.joined(
+        [
+            progressive_forecasts(one.trial, one.contenders, one.trial.tested, advance=progress.advance, runner=runner)
+            for one in folds
+        ]
+    )
     probabilities = probability_scores(forecasts, _rng(trial, 11))
-    peers = compare_peers(trial, compared, ranking, choices.peers, progress, clock) if choices.peers else None
+    peers = compare_peers(folds, ranking, choices.peers, progress, clock) if choices.peers else None
     bpr = next((peer for peer in choices.peers if peer.name == BPR), None)
-    crossing = None if peers is None or bpr is None else crossover(trial, peers, bpr, progress, clock)
-    matches = _matches(trial, compared, times, choices.side, progress, runner) if both_ways else None
-    progress.stage("shuffled decisions", len(learners) + len(times) * min(len(trial.tested), MOST_USERS))
-    shuffled = shuffled_check(
-        shuffled_ranking(trial, lambda one: contend(one, selected), times, advance=progress.advance, runner=runner),
-        _rng(trial, 12),
+    crossing = None if peers is None or bpr is None else crossover(trial.folds, peers, bpr, progress, clock)
+    matches = _matches(trial, folds, times, choices.side, progress, runner) if both_ways else None
+    progress.stage(
+        "shuffled decisions", sum(len(learners) + len(times) * min(len(one.tested), MOST_USERS) for one in trial.folds)
+    )
+    shuffled = HoldoutRanking.joined(
+        [
+            shuffled_ranking(fold.trial, partial(contend, traits=fold.traits), times, advance=progress.advance, runner=runner)
+            for fold in folds
+        ]
     )
     recommendation = recommend(scores, compared, {each.name: each.log_loss.mean for each in probabilities.scores})
     return EvaluationResult(
-        trial, compared, recommendation, scores, probabilities, peers, crossing, matches, shuffled, mutual.answered
+        trial,
+        folds,
+        compared,
+        recommendation,
+        scores,
+        probabilities,
+        peers,
+        crossing,
+        matches,
+        shuffled_check(shuffled, _rng(trial, 12)),
+        mutual.answered,
     )
 
 
@@ -140,13 +171,15 @@ def _rng(trial: Trial, stream: int) -> np.random.Generator:
 
 
 def _matches(
-    trial: Trial, compared: Sequence[Contender], times: Sequence[int], side: str | None, progress: Progress, runner: Runner
+    trial: Trial, folds: Sequence[Fold], times: Sequence[int], side: str | None, progress: Progress, runner: Runner
 ) -> MatchScores:
-    progress.stage("matches", sum(len(viewers_after(trial, t)) for t in times))
+    progress.stage("matches", sum(len(viewers_after(one, t)) for one in trial.folds for t in times))
     sides: Column | None = None if side is None else trial.table.others[side][trial.begin[:-1]]
     scores: list[MatchScore] = []
     for t in times:
-        pairs = match_pairs(trial, compared, t, advance=progress.advance, runner=runner)
+        pairs = MatchPairs.joined(
+            [match_pairs(one.trial, one.contenders, t, advance=progress.advance, runner=runner) for one in folds]
+        )
         if pairs.match.any() and not pairs.match.all():
             scores += match_scores(pairs, _rng(trial, 20 + t), sides)
     return MatchScores(scores)

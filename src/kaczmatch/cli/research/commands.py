@@ -94,6 +94,7 @@ def evaluate(
     column: Columns = None,
     ignore: Ignored = None,
     split: Split = "user",
+    folds: Annotated[int | None, typer.Option(help="Test everybody once: so many parts, each fitted on the others.")] = None,
     at: Annotated[str | None, typer.Option(help="Learn on so many first swipes, such as 0,5,20; usually up to 200.")] = None,
     rest: Annotated[int, typer.Option(min=2, help="Rank at least so many swipes after them.")] = 5,
     at_least: Annotated[int, typer.Option(min=0, help="Test users with so many swipes in all.")] = 0,
@@ -122,7 +123,7 @@ def evaluate(
     """Find out which learner to use on your own swipe log, with the figures that show it."""
     from kaczmatch.cli.research.evaluate import LogRequest, run
 
-    tested = {"split": split, "rest": rest, "at_least": at_least, "seed": seed}
+    tested = {"split": split, "folds": folds, "rest": rest, "at_least": at_least, "seed": seed}
     tested |= {"appeal_from": appeal_from.value, "appeal_at": appeal_at.value, "knowledge": protocol.value}
     request = LogRequest(swipes, candidates, column or [], tested, at, ignore or [])
     wanted = (request, learner or [], config)

@@ -42,6 +42,14 @@ class HoldoutRanking:
     ndcg: Matrix
     unknown_auc: Matrix  # of the candidates alone of whom nobody else had decided yet
 
+    @classmethod
+    def joined(cls, parts: Sequence[HoldoutRanking]) -> HoldoutRanking:
+        """Of all users of the parts, one part after the other."""
+        areas = (
+            np.concatenate(each, axis=1) for each in zip(*((one.auc, one.ndcg, one.unknown_auc) for one in parts), strict=True)
+        )
+        return cls(parts[0].names, parts[0].times, np.concatenate([one.users for one in parts]), *areas)
+
     def testable(self, place: int) -> NDArray[np.bool_]:
         """Who can be tested after times[place] swipes."""
         return np.asarray(np.isfinite(self.auc[place]).all(axis=1))
@@ -68,10 +76,7 @@ def holdout_ranking(
     for part in runner.results(rank, parts or [(0, users)]):
         found.append(part)
         advance(len(times) * len(part.users))
-    auc, gain, unknown = (
-        np.concatenate(each, axis=1) for each in zip(*((part.auc, part.ndcg, part.unknown_auc) for part in found), strict=True)
-    )
-    return HoldoutRanking(found[0].names, times, users, auc, gain, unknown)
+    return HoldoutRanking.joined(found)
 
 
 def _rank_part(trial: Trial, contenders: Sequence[Contender], times: Sequence[int], part: tuple[int, Places]) -> HoldoutRanking:

@@ -86,6 +86,13 @@ class MatchPairs:
     forward: Matrix  # contenders x pairs
     backward: Matrix
 
+    @classmethod
+    def joined(cls, parts: Sequence[MatchPairs]) -> MatchPairs:
+        """All pairs of the parts, one part after the other."""
+        viewer, match = (np.concatenate(each) for each in zip(*((one.viewer, one.match) for one in parts), strict=True))
+        sides = (np.concatenate(each, axis=1) for each in zip(*((one.forward, one.backward) for one in parts), strict=True))
+        return cls(parts[0].names, parts[0].t, viewer, match, *sides)
+
 
 def match_pairs(
     trial: Trial,
@@ -99,23 +106,13 @@ def match_pairs(
     viewers = viewers_after(trial, t)
     ranked = partial(_rank_part, trial, MutualSwipes(trial), contenders, t)
     batches = [viewers[first : first + _VIEWERS] for first in range(0, len(viewers), _VIEWERS)]
-    parts = []
-    for batch, found in zip(batches, runner.results(ranked, batches), strict=True):
-        parts.append(found)
-        advance(len(batch))
     names = [*(each.name for each in contenders), APPEAL, RANDOM]
-    if not parts:
-        nothing = np.empty((len(names), 0))
-        return MatchPairs(names, t, np.empty(0, np.int64), np.empty(0, np.bool_), nothing, nothing)
-    viewer, match, forward, backward = zip(*parts, strict=True)
-    return MatchPairs(
-        names,
-        t,
-        np.concatenate(viewer),
-        np.concatenate(match),
-        np.concatenate(forward, axis=1),
-        np.concatenate(backward, axis=1),
-    )
+    nothing = np.empty((len(names), 0))
+    parts = [MatchPairs(names, t, np.empty(0, np.int64), np.empty(0, np.bool_), nothing, nothing)]
+    for batch, found in zip(batches, runner.results(ranked, batches), strict=True):
+        parts.append(MatchPairs(names, t, *found))
+        advance(len(batch))
+    return MatchPairs.joined(parts)
 
 
 def viewers_after(trial: Trial, t: int) -> Places:

@@ -36,6 +36,15 @@ class ProgressiveForecasts:
     user: Places
     number: Places  # the user's swipes before it
 
+    @classmethod
+    def joined(cls, parts: Sequence[ProgressiveForecasts]) -> ProgressiveForecasts:
+        """Of all swipes of the parts, one part after the other."""
+        probability = np.concatenate([one.probability for one in parts], axis=1)
+        like, user, number = (
+            np.concatenate(each) for each in zip(*((one.like, one.user, one.number) for one in parts), strict=True)
+        )
+        return cls(parts[0].names, probability, like, user, number)
+
     def after(self, swipes: int) -> ProgressiveForecasts:
         """Only the forecasts for users with so many swipes."""
         kept = self.number >= swipes

@@ -56,7 +56,7 @@ def shuffled_trial(trial: Trial) -> Trial:
     rng = np.random.default_rng([trial.protocol.seed, 3])
     table = trial.table
     order = np.lexsort((rng.random(len(table)), table.user))
-    return Trial(replace(table, like=table.like[order]), trial.protocol)
+    return replace(trial, table=replace(table, like=table.like[order]))
 
 
 def shuffled_ranking(

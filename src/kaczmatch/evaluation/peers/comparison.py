@@ -19,6 +19,7 @@ from kaczmatch.evaluation.peers.individual import IndividualPeer
 from kaczmatch.evaluation.peers.own import as_peer
 from kaczmatch.evaluation.peers.population import fits_at_each
 from kaczmatch.evaluation.protocol.contenders import TRAITS, Contender
+from kaczmatch.evaluation.protocol.folds import Fold
 from kaczmatch.evaluation.protocol.progress import Progress
 from kaczmatch.evaluation.protocol.trial import Places, Trial
 from kaczmatch.learners.contract import ProbabilisticLearner
@@ -72,38 +73,48 @@ class PeerComparison:
 
 
 def compare_peers(
-    trial: Trial,
-    contenders: Sequence[Contender],
+    folds: Sequence[Fold],
     ranking: HoldoutRanking,
     peers: Sequence[Peer],
     progress: Progress,
     clock: Clock,
 ) -> PeerComparison:
     """Every peer on the users and candidates that ours were tested on. Ours are timed as the peers are, by live swipes."""
-    ours = _ours(contenders)
-    times, users = ranking.times, ranking.users
-    seconds = estimated_seconds(trial, peers, times, users, clock)
-    progress.stage(f"peers, about {max(1, round(seconds / 60))} min", (len(ours) + len(peers)) * len(times) * len(users))
-    results: dict[str, PeerResult] = {
-        peer.name: peer.run(trial, times, users, clock=clock, advance=progress.advance) for peer in [*map(as_peer, ours), *peers]
-    }
-    rows = trial.rows(users, 0, times[-1])
-    forecasts: dict[str, Vector] = {
-        each.name: progressive_predictions(each.learner, each.log(trial).select(rows), prior=each.prior)
-        for each in ours
-        if isinstance(each.learner, ProbabilisticLearner)
-    }
+    times, trial, ours = ranking.times, folds[0].trial, [each.name for each in _ours(folds[0].contenders)]
+    seconds = len(folds) * estimated_seconds(trial, peers, times, trial.tested, clock)
+    steps = (len(ours) + len(peers)) * len(times) * len(ranking.users)
+    progress.stage(f"peers, about {max(1, round(seconds / 60))} min", steps)
+    parts = [_results(fold, times, peers, progress, clock) for fold in folds]
+    results = {name: PeerResult.joined([part[name] for part in parts]) for name in parts[0]}
+    said = [_forecasts(fold, times) for fold in folds]
+    forecasts = {name: np.concatenate([part[name] for part in said]) for name in said[0]}
     forecasts |= {name: np.asarray(expit(each.log_odds)) for name, each in results.items() if each.log_odds is not None}
-    names = [*(each.name for each in ours), APPEAL, *(peer.name for peer in peers)]
+    names = [*ours, APPEAL, *(peer.name for peer in peers)]
     areas = np.stack([_areas(ranking, name) if name in ranking.names else results[name].auc for name in names], axis=2)
     nothing = np.full_like(areas, np.nan)  # peers are not compared by nDCG, nor on candidates without history
-    together = HoldoutRanking(names, times, users, areas, nothing, nothing)
+    together = HoldoutRanking(names, times, ranking.users, areas, nothing, nothing)
     return PeerComparison(
         BootstrapScores.of(together, np.random.default_rng([trial.protocol.seed, 13])),
         peers,
         _quality(trial, ranking, forecasts),
         {name: 1e6 * each.seconds_per_swipe for name, each in results.items()},
     )
+
+
+def _results(fold: Fold, times: Sequence[int], peers: Sequence[Peer], progress: Progress, clock: Clock) -> dict[str, PeerResult]:
+    trial, advance = fold.trial, progress.advance
+    everybody = [*map(as_peer, _ours(fold.contenders)), *peers]
+    return {peer.name: peer.run(trial, times, trial.tested, clock=clock, advance=advance) for peer in everybody}
+
+
+def _forecasts(fold: Fold, times: Sequence[int]) -> dict[str, Vector]:
+    """Of ours, before each of the users' first swipes."""
+    rows = fold.trial.rows(fold.trial.tested, 0, times[-1])
+    return {
+        each.name: progressive_predictions(each.learner, each.log(fold.trial).select(rows), prior=each.prior)
+        for each in _ours(fold.contenders)
+        if isinstance(each.learner, ProbabilisticLearner)
+    }
 
 
 def estimated_seconds(trial: Trial, peers: Sequence[Peer], times: Sequence[int], users: Places, clock: Clock) -> float:
@@ -121,7 +132,7 @@ def estimated_seconds(trial: Trial, peers: Sequence[Peer], times: Sequence[int],
 def _ours(contenders: Sequence[Contender]) -> list[Contender]:
     """Traits where they were selected, the default, and the same learner with no more than an individual peer has."""
     default, alone = (next(each for each in contenders if each.name == name) for name in (DEFAULT, ALONE))
-    traits = [each for each in contenders if each.traits is not None]
+    traits = [each for each in contenders if each.name == TRAITS]
     return [*traits, default, Contender(WITH_APPEAL, default.learner, alone.prior), alone]
 
 

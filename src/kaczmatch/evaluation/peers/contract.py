@@ -6,6 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, final
 
+import numpy as np
+
 from kaczmatch.core.vectors import Matrix, Vector
 from kaczmatch.evaluation.protocol.trial import Places, Trial
 
@@ -25,6 +27,13 @@ class PeerResult:
     auc: Matrix  # times x users
     log_odds: Vector | None
     seconds_per_swipe: float
+
+    @classmethod
+    def joined(cls, parts: Sequence[PeerResult]) -> PeerResult:
+        """On all users of the parts, one part after the other."""
+        said = [one.log_odds for one in parts if one.log_odds is not None]
+        areas, seconds = np.concatenate([one.auc for one in parts], axis=1), [one.seconds_per_swipe for one in parts]
+        return cls(areas, np.concatenate(said) if said else None, float(np.mean(seconds)))
 
 
 class Peer(Protocol):

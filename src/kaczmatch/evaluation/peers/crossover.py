@@ -8,6 +8,7 @@ from typing import final
 
 import numpy as np
 
+from kaczmatch.core.vectors import Matrix
 from kaczmatch.evaluation.measures.bootstrap import Interval, Resamples
 from kaczmatch.evaluation.measures.holdout_ranking import holdout_ranking
 from kaczmatch.evaluation.peers.comparison import ALONE, DEFAULT, PeerComparison
@@ -48,20 +49,19 @@ class Crossover:
     tested: int
 
 
-def crossover(trial: Trial, comparison: PeerComparison, peer: Peer, progress: Progress, clock: Clock) -> Crossover:
-    """The peer in logs with fewer users to learn from."""
+def crossover(trials: Sequence[Trial], comparison: PeerComparison, peer: Peer, progress: Progress, clock: Clock) -> Crossover:
+    """The peer in logs with fewer users to learn from: as many in each fold."""
     times, ranking = comparison.times, comparison.scores.ranking
     individuals = [ALONE, *(each.name for each in comparison.peers if isinstance(each, IndividualPeer) and not each.appeal)]
     columns = [list(ranking.names).index(name) for name in individuals]
-    numbers = sorted({max(1, round(share * int(trial.fit.sum()))) for share in SHARES})
-    progress.stage("peers by fit users", 2 * len(numbers) * len(times) * len(trial.tested))
+    fewest = min(int(trial.fit.sum()) for trial in trials)
+    numbers = sorted({max(1, round(share * fewest)) for share in SHARES})
+    progress.stage("peers by fit users", 2 * len(numbers) * len(times) * len(ranking.users))
     points: list[CrossoverPoint] = []
     for number in numbers:
-        fewer = with_fit_users(trial, number)
-        default = [each for each in contenders(fewer, [ALONE], tick=lambda _: None) if each.name == DEFAULT]
-        default_auc = holdout_ranking(fewer, default, times, fewer.tested, advance=progress.advance).auc[:, :, 0]
-        peer_auc = peer.run(fewer, times, fewer.tested, clock=clock, advance=progress.advance).auc
-        rng = np.random.default_rng([trial.protocol.seed, 14, number])
+        parts = [_areas(with_fit_users(trial, number), peer, times, progress, clock) for trial in trials]
+        peer_auc, default_auc = (np.concatenate(each, axis=1) for each in zip(*parts, strict=True))
+        rng = np.random.default_rng([trials[0].protocol.seed, 14, number])
         for place, t in enumerate(times):
             values = np.column_stack([peer_auc[place], default_auc[place], ranking.auc[place][:, columns]])
             resampled = Resamples(values[ranking.cohort], rng)
@@ -79,13 +79,20 @@ def crossover(trial: Trial, comparison: PeerComparison, peer: Peer, progress: Pr
                     individuals=len(over),
                 )
             )
-    return Crossover(peer.name, points, len(individuals), len(trial.tested))
+    return Crossover(peer.name, points, len(individuals), len(ranking.users))
+
+
+def _areas(trial: Trial, peer: Peer, times: Sequence[int], progress: Progress, clock: Clock) -> tuple[Matrix, Matrix]:
+    """Of the peer and of DEFAULT: times x users."""
+    default = [each for each in contenders(trial, [ALONE], tick=lambda _: None) if each.name == DEFAULT]
+    ours = holdout_ranking(trial, default, times, trial.tested, advance=progress.advance).auc[:, :, 0]
+    return peer.run(trial, times, trial.tested, clock=clock, advance=progress.advance).auc, ours
 
 
 def with_fit_users(trial: Trial, number: int) -> Trial:
     """The same log with only so many users of the fit group: for the prior and for appeal."""
     keep = np.sort(np.concatenate([at_most(number, np.flatnonzero(trial.fit)), np.flatnonzero(~trial.fit)]))
-    return Trial(_of_users(trial.table, keep), trial.protocol, trial.fitted_at)
+    return replace(trial, table=_of_users(trial.table, keep), moment=trial.fitted_at)
 
 
 def _of_users(table: SwipeTable, users: Places) -> SwipeTable:

@@ -106,12 +106,13 @@ def _contenders_of(trial: Trial, fit: SwipeLog, common: Prior | None, traits: in
 
 
 def _with_traits(trial: Trial, one: ProbitTraits, traits: int | None) -> list[Contender]:
-    """The population's traits, as many as it selects; nobody where it selects none."""
+    """The population's traits, as many as it selects. Where it selects none there is nobody, but in a fold, which has to have
+    the same contenders as the others, there is what a service then has in their place."""
     rows = np.flatnonzero(trial.fit_rows)
     choices = CHOICES if traits is None else (traits,)
     population = fit_population(trial.timed.select(rows), choices=choices, full=one.full, seed=trial.protocol.seed)
     if not isinstance(population.learner, ProbitTraits) or population.sites is None:
-        return []
+        return [] if trial.fold is None else [Contender(TRAITS, population.learner, population.prior)]
     learner = replace(one, traits=population.traits)
     model = TraitModel(
         learner=learner,

@@ -21,12 +21,17 @@ def fit_users(table: SwipeTable, by: str = BY_USER) -> NDArray[np.bool_]:
     By their own identifier, or by a column in which each of them has one value (a wave, a country, a cohort): even numbers fit and odd
     ones are tested. Of texts that are no numbers, the checksum decides.
     """
-    values = table.users if by == BY_USER else _values(table, by)
-    fit = np.array([_even(value) for value in values], np.bool_)
+    fit = np.asarray(user_parts(table, by, 2) == 0)
     for name, group in (("fitted on", fit), ("tested", ~fit)):
         if not group.any():
             raise InvalidInput("split", f"by {by!r} leaves nobody to be {name}; split by another column")
     return fit
+
+
+def user_parts(table: SwipeTable, by: str, parts: int) -> NDArray[np.int64]:
+    """The part of each user, of so many: what is left when the number by which users are divided is divided by `parts`."""
+    values = table.users if by == BY_USER else _values(table, by)
+    return np.array([_number(value) % parts for value in values], np.int64)
 
 
 def _values(table: SwipeTable, by: str) -> Sequence[Any]:
@@ -40,10 +45,9 @@ def _values(table: SwipeTable, by: str) -> Sequence[Any]:
     return values
 
 
-def _even(value: Any) -> bool:
+def _number(value: Any) -> int:
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     if isinstance(value, str) and value.isascii() and value.isdecimal():
         value = int(value)  # the same group whether a file has identifiers as numbers or as texts
-    number = value if isinstance(value, int) else zlib.crc32(str(value).encode())
-    return number % 2 == 0
+    return value if isinstance(value, int) else zlib.crc32(str(value).encode())

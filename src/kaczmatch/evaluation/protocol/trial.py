@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal, final, get_args
 
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 from kaczmatch.core.errors import InvalidInput, check_integer, did_you_mean
 from kaczmatch.core.swipes import SwipeLog
 from kaczmatch.core.vectors import Vector
-from kaczmatch.evaluation.protocol.split import BY_USER, fit_users
+from kaczmatch.evaluation.protocol.split import BY_USER, fit_users, user_parts
 from kaczmatch.formats.swipe_table import SwipeTable
 from kaczmatch.learners.population.appeal import AppealModel
 
@@ -38,12 +39,15 @@ class Protocol:
     ``knowledge``: what is known when. ``strict``: of others, what they had decided before; the population is fitted on other users
     at all times. ``mature``: other people's future is past, as in a service that has run for long. ``forward``: the population is
     fitted on what was decided before a moment, and only users who began after it are tested.
+
+    ``folds``: everybody is tested once, in so many parts of the users, each with everything fitted on the other parts.
     """
 
     times: tuple[int, ...] = TIMES
     rest: int = 5
     at_least: int = 0
     split: str = BY_USER
+    folds: int | None = None
     appeal_from: AppealFrom = "others"
     appeal_at: AppealAt = "split"
     knowledge: Knowledge = "strict"
@@ -58,22 +62,45 @@ class Protocol:
         object.__setattr__(self, "times", tuple(sorted(set(self.times))))
         check_integer("rest", self.rest, low=2, high=10**9)
         check_integer("at_least", self.at_least, low=0, high=10**9)
+        if self.folds is not None:
+            self._check_folds(self.folds)
         choices = {"appeal_from": AppealFrom, "appeal_at": AppealAt, "knowledge": Knowledge}
         for name, known in ((name, get_args(values)) for name, values in choices.items()):
             if getattr(self, name) not in known:
                 value = str(getattr(self, name))
                 raise InvalidInput(name, f"must be {' or '.join(known)}, got {value!r}; {did_you_mean(value, known)}")
 
+    def _check_folds(self, folds: int) -> None:
+        if folds < 2:
+            raise InvalidInput("folds", f"must be 2 or more, got {folds}; without it, one half is fitted on and the other tested")
+        if self.knowledge == "forward":
+            raise InvalidInput(
+                "folds",
+                "forward tests only those who began after the fit, so not everybody can be tested; choose strict or mature",
+            )
+
 
 @final
 @dataclass(frozen=True, eq=False)
 class Trial:
     """A table of swipes and a protocol. Users go by their number. Where the table is a part of another, `moment` is the other's
-    `fitted_at`."""
+    `fitted_at`. A trial of `folds` tests everybody and fits on nobody; each of its folds is a trial that does both."""
 
     table: SwipeTable
     protocol: Protocol
     moment: int | None = None
+    fold: int | None = None
+
+    @cached_property
+    def folds(self) -> Sequence[Trial]:
+        """The trials in which everybody who is tested is tested once; without folds, this one."""
+        if self.protocol.folds is None:
+            return [self]
+        found = [replace(self, fold=fold) for fold in range(self.protocol.folds)]
+        if any(one.fit.all() for one in found):
+            by = self.protocol.split
+            raise InvalidInput("folds", f"by {by!r} one of {len(found)} has no users; name fewer, or split by another column")
+        return found
 
     @cached_property
     def fit(self) -> NDArray[np.bool_]:
@@ -81,7 +108,10 @@ class Trial:
         if self.protocol.knowledge == "forward":
             begun: NDArray[np.bool_] = self.clock[self.begin[:-1]] < self.fitted_at
             return begun
-        return fit_users(self.table, self.protocol.split)
+        if self.protocol.folds is None:
+            return fit_users(self.table, self.protocol.split)
+        parts = user_parts(self.table, self.protocol.split, self.protocol.folds)
+        return np.asarray((parts != self.fold) & (self.fold is not None))
 
     @cached_property
     def fitted_at(self) -> int:

@@ -32,7 +32,7 @@ def ranking_part(scores: BootstrapScores) -> ReportPart:
     )  # fmt: skip
     words = [
         "For each user, learn on the first swipes, freeze, and rank the candidates of all that follow. An AUC of 0.5 is chance, 1 is perfect. Appeal (how "
-        "much others liked a candidate) and traits count what the protocol says. The population's prior is fitted on users who are not tested."
+        "much others liked a candidate) and traits count what the protocol says. The population's prior is fitted on other users than it is tested on."
     ]
     return ReportPart("ranking", "Does it learn?", words, tables, [Figure("auc", chart, "95 % intervals over users, bootstrap")])
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from kaczmatch.evaluation.evaluate import EvaluationResult
 from kaczmatch.evaluation.measures.holdout_ranking import APPEAL
 from kaczmatch.evaluation.measures.match_pairs import MUTUAL_SHARE
+from kaczmatch.evaluation.protocol.folds import Fold
 from kaczmatch.evaluation.protocol.trial import Trial
 from kaczmatch.evaluation.reporting.matches import match_part
 from kaczmatch.evaluation.reporting.peer_report import peer_part
@@ -63,10 +64,9 @@ def scope_words(trial: Trial) -> str:
     table = trial.table
     words = [
         f"{len(table):,} swipes of {len(table.users):,} users on {len(table.candidates):,} candidates,",
-        f"{len(table.tags)} tags, {table.like.mean():.0%} likes. The population is fitted on {int(trial.fit.sum()):,} users,",
-        f"and {len(trial.tested):,} others are tested.",
+        f"{len(table.tags)} tags, {table.like.mean():.0%} likes. {_division_words(trial)}",
+        PROTOCOLS[trial.protocol.knowledge],
     ]
-    words.append(PROTOCOLS[trial.protocol.knowledge])
     if table.skips:
         words.append(f"{table.skips:,} skips are ignored: they are neither likes nor passes.")
     if table.unused:
@@ -78,13 +78,29 @@ def scope_words(trial: Trial) -> str:
     return " ".join(words)
 
 
+def _division_words(trial: Trial) -> str:
+    """Who was fitted on, and who was tested."""
+    if trial.protocol.folds is None:
+        return f"The population is fitted on {int(trial.fit.sum()):,} users, and {len(trial.tested):,} others are tested."
+    tested = " + ".join(f"{len(one.tested):,}" for one in trial.folds)
+    return (
+        f"In {len(trial.folds)} folds everybody with swipes enough is tested once: {len(trial.tested):,} users ({tested}), each fold with "
+        "everything fitted on the users of the others."
+    )
+
+
 def trait_words(result: EvaluationResult) -> str:
     """How many traits were selected, and from how many people; nothing where nobody asked for traits."""
-    fitted = next((each.traits for each in result.contenders if each.traits is not None), None)
+    words = [_fold_trait_words(fold) for fold in result.folds]
+    return words[0] if len(words) == 1 else " ".join(f"Fold {number}: {said}" for number, said in enumerate(words, 1) if said)
+
+
+def _fold_trait_words(fold: Fold) -> str:
+    fitted = next((each.traits for each in fold.contenders if each.traits is not None), None)
     if fitted is not None:
         traits = fitted.model.learner.traits
         return f"{fitted.people:,} of the fitted users have chosen {traits} trait{'s' * (traits != 1)} for probit-traits."
-    if any(isinstance(each.learner, ProbitTraits) for each in result.contenders):
+    if any(isinstance(each.learner, ProbitTraits) for each in fold.contenders):
         return "The fitted users have chosen no traits: probit-diag with population and appeal predicts them as well."
     return ""
 
