@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import kaczmatch
-from kaczmatch import Hinge, Learner, State, SwipeLog
+from kaczmatch import BeliefLearner, Hinge, Learner, State, SwipeLog
 from kaczmatch.learners.rules.block import BlockLearner
 from worlds.logs import random_swipes
 
@@ -60,6 +60,14 @@ BLOCKS = [name for name, variant in VARIANTS.items() if isinstance(variant, Bloc
 @pytest.fixture(params=BLOCKS, ids=[name.replace(" ", "-") for name in BLOCKS])
 def block_learner(request: pytest.FixtureRequest) -> Learner:
     return VARIANTS[request.param]
+
+
+BELIEFS = {name: variant for name, variant in VARIANTS.items() if isinstance(variant, BeliefLearner)}
+
+
+@pytest.fixture(params=BELIEFS, ids=[name.replace(" ", "-") for name in BELIEFS])
+def belief_learner(request: pytest.FixtureRequest) -> BeliefLearner:
+    return BELIEFS[request.param]
 
 
 @pytest.fixture

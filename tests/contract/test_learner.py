@@ -131,6 +131,12 @@ def test_a_candidate_without_tags_teaches_nothing_about_tags(learner: Learner, s
         assert after == state
 
 
+def test_the_deviations_of_weights_are_those_of_the_covariance(belief_learner: BeliefLearner, swipes: Any, live: Any) -> None:
+    state = live(belief_learner, swipes(6), np.linspace(-1, 1, D))
+    variances = np.diag(belief_learner.covariance(state))[:D]
+    np.testing.assert_allclose(belief_learner.standard_deviations(state), np.sqrt(variances), rtol=1e-12)
+
+
 def test_state_survives_bytes_bit_for_bit(learner: Learner, swipes: Any, live: Any) -> None:
     state = live(learner, swipes(6), np.linspace(-1, 1, D))
     again = learner.from_bytes(state.to_bytes())

@@ -285,8 +285,8 @@ class BeliefLearner(ProbabilisticLearner):
     def draws(self, state: State, count: int, rng: np.random.Generator) -> Matrix:
         """Tastes drawn from the belief, one row each."""
 
-    @final
     def standard_deviations(self, state: State) -> Vector:
+        """Of the weights of tags."""
         return np.sqrt(np.diag(self.covariance(state))[: state.dimensions])
 
     @final

@@ -249,8 +249,7 @@ class Prior:
         if self.trait_map is None:
             return np.empty((len(features), 0))
         traits = np.empty((len(features), len(self.traits)))
-        for row, each in zip(traits, features, strict=True):
-            expect_traits(each, self.trait_map, row)
+        expect_traits(features, self.trait_map, traits)
         return np.hstack([traits, np.ones_like(traits)])
 
 
@@ -279,13 +278,14 @@ def _grown(prior: Prior, dimensions: int) -> Prior:
 
 
 @compiled
-def expect_traits(features: Vector, trait_map: Matrix, traits: Vector) -> None:
-    """traits ← Wᵀ(a/‖a‖, 1), one candidate at a time: the same bits live, in replay and in sites."""
-    d = features.shape[0]
-    squared = dot(features, features)
-    scale = 1.0 / math.sqrt(squared) if squared > 0.0 else 0.0
-    for k in range(traits.shape[0]):
-        traits[k] = trait_map[d, k]
-    for i in range(d):
-        if features[i] != 0.0:
-            add_scaled(traits, features[i] * scale, trait_map[i])
+def expect_traits(features: Matrix, trait_map: Matrix, traits: Matrix) -> None:
+    """traits ← Wᵀ(a/‖a‖, 1) of each row a of features."""
+    d = features.shape[1]
+    for row in range(len(features)):
+        squared = dot(features[row], features[row])
+        scale = 1.0 / math.sqrt(squared) if squared > 0.0 else 0.0
+        for k in range(traits.shape[1]):
+            traits[row, k] = trait_map[d, k]
+        for i in range(d):
+            if features[row, i] != 0.0:
+                add_scaled(traits[row], features[row, i] * scale, trait_map[i])

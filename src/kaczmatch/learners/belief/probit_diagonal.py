@@ -213,6 +213,9 @@ class ProbitDiagonal(GaussianLearner, FixedSizeLearner):
         covariance[:threshold, threshold] = covariance[threshold, :threshold] = entries[n:]
         return covariance
 
+    def standard_deviations(self, state: State) -> Vector:
+        return np.sqrt(self._packed(state)[: state.dimensions])
+
     def score_variance(self, state: State, x: Matrix) -> Vector:
         return _variances(x, self._packed(state), self._threshold(x.shape[1]))
 

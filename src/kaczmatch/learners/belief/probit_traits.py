@@ -182,6 +182,12 @@ class ProbitTraits(BeliefLearner, FixedSizeLearner):
     def covariance(self, state: State) -> Matrix:
         return self._unpacked(self._checked_state(state).cells, self.belief_size(state.dimensions))
 
+    def standard_deviations(self, state: State) -> Vector:
+        if self.full:
+            return BeliefLearner.standard_deviations(self, state)
+        n = self.belief_size(state.dimensions)
+        return np.sqrt(self._checked_state(state).cells[n : n + state.dimensions])
+
     def estimated_label_noise(self, state: State) -> float:
         return 0.5 * float(self._checked_state(state).cells[-BEHAVIOUR_CELLS])
 

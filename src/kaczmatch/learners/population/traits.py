@@ -134,8 +134,7 @@ class TraitModel:
     def _expected(self, rows: Matrix) -> Matrix:
         found, known = np.zeros((len(rows), self.learner.traits)), self.prior.grown(rows.shape[1]).trait_map
         if known is not None:
-            for each, expected in zip(rows, found, strict=True):
-                expect_traits(each, known, expected)
+            expect_traits(rows, known, found)
         return found
 
     def _rows(self, features: Features) -> Matrix:

@@ -174,9 +174,7 @@ def sure_weights(learner: Learner, state: State) -> Vector:
 
 def _spreads(learner: Learner, state: State) -> Vector | None:
     """The standard deviation of each weight, where a learner has a belief."""
-    if not isinstance(learner, BeliefLearner):
-        return None
-    return np.asarray(np.sqrt(np.diag(learner.covariance(state))[: state.dimensions]))
+    return learner.standard_deviations(state) if isinstance(learner, BeliefLearner) else None
 
 
 def _weight(term: str, weight: float, spread: float | None) -> Weight:
