@@ -4,7 +4,7 @@
 
 Accounts without history, and accounts shaped by earlier swipes, all like one candidate. What they move is the mean viewer's
 log-odds of a like: of a newcomer of whom nobody spoke, and of candidates with 20 raters. Whom all 20 disliked, twenty accounts
-move the most: then half of all raters are theirs.
+move the most: then half of all raters are theirs. The fit knows the raters, or (`later`) all of them came after it.
 """
 
 from __future__ import annotations
@@ -20,12 +20,15 @@ import numpy as np
 from kaczmatch import CandidateTraits, ShownCandidate, State, SwipeLog, TraitModel, fit_population
 from kaczmatch.core.vectors import Matrix, Vector
 from kaczmatch.learners.belief.probit_traits import ProbitTraits
+from kaczmatch.learners.population.trait_log import SiteLog, follow_traits
 from kaczmatch.report.results import Table
 from simulated_traits import TraitWorld
 from tables import add_out, tell
 
 KNOWN: Final = 20  # raters with which a candidate counts as known
+LATER: Final = 100  # people who come after the fit
 LIMITS: Final = {"first": 0.6, "eleventh": 0.1, "twenty": 3.5, "known": 1.0}  # log-odds
+MOVED: Final = ("known", "most_disliked", "known_later", "most_disliked_later")
 Decide = Callable[[Vector, np.random.Generator], bool]  # like or pass, by traits as shown
 
 
@@ -47,28 +50,27 @@ SHAPES: Final[Mapping[str, tuple[int, Decide]]] = {
 
 @dataclass(frozen=True)
 class Market:
-    """A fitted population: everybody's features, and what the first raters said of those who have as many."""
+    """A fitted population: everybody's features, and what `KNOWN` raters said of those who have as many."""
 
     model: TraitModel
     features: Matrix
-    sums: dict[int, CandidateTraits]
+    sums: dict[int, CandidateTraits]  # by raters whom the fit knows
+    later: dict[int, CandidateTraits]  # by raters who came after the fit
 
     @classmethod
     def simulated(cls, seed: int, *, users: int = 200, candidates: int = 60, traits: int = 4) -> Market:
-        return cls.fitted(TraitWorld.of(seed, candidates).swipes(users, candidates // 2), traits, seed)
+        world, each = TraitWorld.of(seed, candidates), candidates // 2
+        return cls.fitted(world.swipes(users, each), world.swipes(LATER, each, first=users), traits, seed)
 
     @classmethod
-    def fitted(cls, log: SwipeLog, traits: int, seed: int = 0) -> Market:
+    def fitted(cls, log: SwipeLog, later: SwipeLog, traits: int, seed: int = 0) -> Market:
         found = fit_population(log, choices=(traits,), seed=seed)
         assert isinstance(found.learner, ProbitTraits)
         assert found.sites is not None
-        rows = {one: np.flatnonzero(found.sites.candidate == one)[:KNOWN] for one in np.unique(found.sites.candidate).tolist()}
-        sums = {
-            one: CandidateTraits(found.sites.sites[said].sum(axis=0, dtype=np.int64))
-            for one, said in rows.items()
-            if len(said) == KNOWN
-        }
-        return cls(TraitModel(learner=found.learner, prior=found.prior), log.features, sums)
+        model = TraitModel(learner=found.learner, prior=found.prior)
+        rater = np.asarray(later.user).astype(np.int64)
+        sites = SiteLog(rater, np.asarray(later.candidate_row), np.asarray(later.at), follow_traits(model, later, rater).sites)
+        return cls(model, log.features, _of_first_raters(found.sites), _of_first_raters(sites))
 
     def account(self, shape: str, rng: np.random.Generator) -> State:
         swipes, decide = SHAPES[shape]
@@ -95,6 +97,13 @@ class Market:
         return found
 
 
+def _of_first_raters(sites: SiteLog) -> dict[int, CandidateTraits]:
+    rows = {one: np.flatnonzero(sites.candidate == one)[:KNOWN] for one in np.unique(sites.candidate).tolist()}
+    return {
+        one: CandidateTraits(sites.sites[said].sum(axis=0, dtype=np.int64)) for one, said in rows.items() if len(said) == KNOWN
+    }
+
+
 def largest(market: Market, shape: str, seed: int = 0, targets: int = 6) -> dict[str, float]:
     """The most that a ring of twenty moves some newcomer; of known candidates a typical one, and the one it moves most."""
     rng = np.random.default_rng([seed, 60])
@@ -102,13 +111,16 @@ def largest(market: Market, shape: str, seed: int = 0, targets: int = 6) -> dict
     known = list(market.sums)[:targets]
     nothing = CandidateTraits.unknown(market.model.learner.traits)
     as_newcomer = np.array([market.path(row, nothing, accounts) for row in known])
-    as_known = np.array([market.path(row, market.sums[row], accounts) for row in known])
+    by_raters: list[float] = []
+    for sums in (market.sums, market.later):
+        paths = np.array([market.path(row, sums[row], accounts) for row in list(sums)[:targets]])
+        moved = paths[:, 20] - paths[:, 0]
+        by_raters += [float(np.median(moved)), float(moved.max())]
     return {
         "first": float((as_newcomer[:, 1] - as_newcomer[:, 0]).max()),
         "eleventh": float((as_newcomer[:, 11] - as_newcomer[:, 10]).max()),
         "twenty": float((as_newcomer[:, 20] - as_newcomer[:, 0]).max()),
-        "known": float(np.median(as_known[:, 20] - as_known[:, 0])),
-        "most_disliked": float((as_known[:, 20] - as_known[:, 0]).max()),
+        **dict(zip(MOVED, by_raters, strict=True)),
     }
 
 
@@ -120,7 +132,7 @@ def main() -> None:
     for traits in (1, 4, 8):
         market = Market.simulated(0, users=400, candidates=120, traits=traits)
         rows += [{"traits": traits, "accounts": shape, **largest(market, shape, targets=40)} for shape in SHAPES]
-    rows.append({"traits": None, "accounts": "at most", **LIMITS, "most_disliked": LIMITS["known"]})
+    rows.append({"traits": None, "accounts": "at most", **LIMITS, **dict.fromkeys(MOVED, LIMITS["known"])})
     tell(options.out, Table("rings", "What likes of a ring move, log-odds of the mean viewer", rows))
 
 
