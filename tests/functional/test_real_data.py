@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 
 from kaczmatch.evaluation.evaluate import Choices, EvaluationResult, evaluate
-from kaczmatch.evaluation.measures.holdout_ranking import APPEAL, holdout_ranking
+from kaczmatch.evaluation.measures.holdout_ranking import APPEAL, HoldoutRanking, holdout_ranking
 from kaczmatch.evaluation.peers.comparison import ALONE, DEFAULT, MARGIN, compare_peers
 from kaczmatch.evaluation.peers.population import BPR
 from kaczmatch.evaluation.peers.registry import peers_of, with_appeal
-from kaczmatch.evaluation.protocol.contenders import contenders
+from kaczmatch.evaluation.protocol.contenders import TRAITS, contenders
 from kaczmatch.evaluation.protocol.folds import Fold
 from kaczmatch.evaluation.protocol.progress import SilentProgress
 from kaczmatch.evaluation.protocol.trial import Protocol, Trial
@@ -96,6 +96,20 @@ def test_speed_dating_and_its_matches(speed_dating: EvaluationResult) -> None:
     assert speed_dating.matches is not None
     for t in (5, 10):
         assert max(each.match_auc for each in speed_dating.matches.scores if (each.name, each.swipes) == (FULL, t)) >= 0.70
+
+
+def test_speed_dating_with_as_many_traits_as_are_selected() -> None:
+    """Everybody is tested once, by what was fitted on the others."""
+    folder = needed("speed_dating")
+    table = read_swipes(folder / "swipes.csv", folder / "candidates.csv", SPEED_DATING, ("wave",))
+    protocol = Protocol(times=(0, 5, 10), rest=2, split="wave", folds=2)
+    parts = []
+    for trial in Trial(table, protocol).folds:
+        ours = [each for each in contenders(trial, ["probit-traits"], tick=lambda _: None) if each.name == TRAITS]
+        parts.append(holdout_ranking(trial, ours, protocol.times, trial.tested, advance=lambda _: None))
+    ranking = HoldoutRanking.joined(parts)
+    found = ranking.auc[:, ranking.cohort, 0].mean(axis=1)
+    assert (found >= [0.545, 0.695, 0.715]).all(), found
 
 
 @pytest.mark.parametrize("name", ["movielens_small", "speed_dating"])
