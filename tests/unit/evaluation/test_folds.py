@@ -53,7 +53,7 @@ def test_the_second_of_two_folds_is_the_usual_test() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("knowledge", ["strict", "mature"])
-@settings(max_examples=5)
+@settings(max_examples=2)
 @given(seed=st.integers(0, 10_000))
 def test_nothing_that_is_fitted_in_a_fold_knows_a_decision_of_those_it_tests(knowledge: str, seed: int) -> None:
     """Priors, what tags say of traits, and how many traits there are. Appeal counts the fitted alone."""
@@ -115,7 +115,7 @@ def test_the_report_says_who_was_tested_and_what_each_fold_selected() -> None:
     found = evaluated(mutual_table(3))
     words = scope_words(found.trial)
     assert (
-        "In 2 folds everybody with swipes enough is tested once: 16 users (8 + 8), each fold with everything fitted on" in words
+        "In 2 folds everybody with swipes enough is tested once: 16 users (8 + 8), each fold with the population fitted" in words
     )
     assert "Fold 1: " in trait_words(found)
     assert "Fold 2: " in trait_words(found)

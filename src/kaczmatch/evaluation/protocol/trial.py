@@ -40,7 +40,7 @@ class Protocol:
     at all times. ``mature``: other people's future is past, as in a service that has run for long. ``forward``: the population is
     fitted on what was decided before a moment, and only users who began after it are tested.
 
-    ``folds``: everybody is tested once, in so many parts of the users, each with everything fitted on the other parts.
+    ``folds``: everybody is tested once, in so many parts of the users, each with the population fitted on the other parts.
     """
 
     times: tuple[int, ...] = TIMES

@@ -85,7 +85,7 @@ def _division_words(trial: Trial) -> str:
     tested = " + ".join(f"{len(one.tested):,}" for one in trial.folds)
     return (
         f"In {len(trial.folds)} folds everybody with swipes enough is tested once: {len(trial.tested):,} users ({tested}), each fold with "
-        "everything fitted on the users of the others."
+        "the population fitted on the users of the others."
     )
 
 
