@@ -187,7 +187,7 @@ FAULTS = (
     Fault(
         "that a group whose decks were filed before is not counted again",
         "service/domain/appearances.py",
-        'entries = entries[entries["at"] > _microseconds(before.until)]',
+        'entries = entries[entries["at"] > microsecond(before.until)]',
         "pass",
         "tests/unit/service/test_appearances.py -k 'memory and interrupted'",
     ),
