@@ -1,11 +1,11 @@
 """Decks and swipes while work that grows with the population goes on in the same process, beside a quiet service, in one run.
 
 A service deals decks at a steady rate, and each deck's first card is answered. Meanwhile a tag is added, the prior is fitted
-again, everybody is relearned, old changes are dropped, a backup is made, people are erased, and a stranger holds thousands of
-sockets open, one after the other, with a quiet time before each. The service has a snapshot to start from, and
-`/v1/health/ready` is asked throughout. Floors: the slowest deck takes at most 250 ms, the 99th percentile is at most twice that
-of all quiet times together, and the service is ready throughout. The two seconds in which the sockets are opened are a row of
-their own, with too few decks for a percentile. And relearning takes at most twice the processor time of the kernels.
+again, everybody is relearned, without traits and with them, old changes are dropped, a backup is made, people are erased, and a
+stranger holds thousands of sockets open, one after the other, with a quiet time before each. The service has a snapshot to start
+from, and `/v1/health/ready` is asked throughout. Floors: the slowest deck takes at most 250 ms, the 99th percentile is at most
+twice that of all quiet times together, and the service is ready throughout. The two seconds in which the sockets are opened are a
+row of their own, with too few decks for a percentile. And relearning takes at most twice the processor time of the kernels.
 
     python benchmarks/availability.py [--people 100000] [--seconds 40] [--rate 20] [--filled FILE] [--out FOLDER]
 
@@ -40,6 +40,7 @@ from kaczmatch.app import server
 from kaczmatch.app.composition import context_of
 from kaczmatch.app.system import System
 from kaczmatch.app.warm_up import freeze_garbage
+from kaczmatch.learners.registry import learner
 from kaczmatch.report.results import Table
 from kaczmatch.service.domain.catalogue import neutral_prior
 from kaczmatch.service.domain.context import Context
@@ -96,9 +97,16 @@ def add_tag(system: System) -> None:
 
 def relearn(system: System) -> None:
     words = Models(system.context).vocabulary()
-    learner = system.serving_index.recommender.index.learner
+    rule = system.serving_index.recommender.index.learner
     settings = {"appeal": True, "alpha": 0.021}
-    Relearning(system.context).relearn(learner.slug, settings, neutral_prior(learner, words.dimensions))
+    Relearning(system.context).relearn(rule.slug, settings, neutral_prior(rule, words.dimensions))
+    wait_for_model(system)
+
+
+def learn_traits(system: System) -> None:
+    """As a refit does that has selected them: one pass through everybody's events, in their order."""
+    words, rule = Models(system.context).vocabulary(), learner("probit-traits", traits=4)
+    Relearning(system.context).relearn(rule.slug, {"traits": 4}, neutral_prior(rule, words.dimensions))
     wait_for_model(system)
 
 
@@ -121,7 +129,13 @@ def tidy(system: System) -> None:
     Maintenance(system.context).run()
 
 
-COMMANDS: dict[str, Callable[[System], None]] = {"tag": add_tag, "relearn": relearn, "refit": refit, "tidy": tidy}
+COMMANDS: dict[str, Callable[[System], None]] = {
+    "tag": add_tag,
+    "relearn": relearn,
+    "traits": learn_traits,
+    "refit": refit,
+    "tidy": tidy,
+}
 
 
 # The run
@@ -261,6 +275,7 @@ def run(folder: Path, people: int, seconds: float, rate: float, file: Path | Non
             ("a tag is added", partial(command, process, "tag")),
             ("the prior is fitted again", partial(command, process, "refit")),
             ("everybody is relearned", partial(command, process, "relearn")),
+            ("everybody is relearned with traits", partial(command, process, "traits")),
             (f"{people:,} changes are dropped", partial(command, process, "tidy")),
             (BACKUP, lambda: subprocess.run(backup, env=os.environ | environment, check=True, stdout=subprocess.DEVNULL)),  # noqa: S603
             (f"{ERASED} people are erased", partial(erase, port, key)),
