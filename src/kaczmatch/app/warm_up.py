@@ -6,14 +6,17 @@ Kernels are compiled by a tiny service in memory that goes through a day.
 from __future__ import annotations
 
 import gc
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
-from typing import Final
+from typing import Any, Final
 
 from kaczmatch.app.composition import fresh_rng, new_id, picks_of, service_config_of
+from kaczmatch.learners.belief.probit_traits import ProbitTraits
 from kaczmatch.recommend.index.packed_ids import PackedIds
 from kaczmatch.recommend.people.vocabulary import Vocabulary
 from kaczmatch.schemas.profiles import Coordinates, ProfileInput
+from kaczmatch.service.domain.catalogue import model_learner
 from kaczmatch.service.domain.config import QuotaLimit
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.experiment import Assigned
@@ -48,6 +51,14 @@ def freeze_loaded() -> None:
 
 
 def warm_up(settings: Settings) -> None:
+    """A day as the store begins, and one with traits where a fit may choose some: no request is to wait for their kernels."""
+    _live_a_day(settings, settings.learner_settings)
+    rule = model_learner(settings.learner, settings.learner_settings)
+    if isinstance(rule, ProbitTraits) and "traits" not in settings.learner_settings:
+        _live_a_day(settings, {**settings.learner_settings, "traits": rule.traits})
+
+
+def _live_a_day(settings: Settings, learner_settings: Mapping[str, Any]) -> None:
     """Everybody is compatible with everybody, so that all steps have something to do."""
     moment = datetime(2020, 1, 1, 23, tzinfo=UTC)  # late enough for picks, whatever their hour
 
@@ -63,7 +74,7 @@ def warm_up(settings: Settings) -> None:
         rules = replace(rules, experiment=replace(rules.experiment, assigned=Assigned.USER))  # so that every arm gets some
     context = Context(MemoryStore(), rules, clock, new_id)
     tags = [f"tag {number}" for number in range(6)]
-    Models(context).set_up(Vocabulary.of(tags=tags), settings.learner, settings.learner_settings)
+    Models(context).set_up(Vocabulary.of(tags=tags), settings.learner, learner_settings)
     people, kinds = Profiles(context), frozenset(rules.schema.kinds)
     for number in range(12):
         has = frozenset(tags[place] for place in range(6) if (number >> (place % 4)) & 1)
