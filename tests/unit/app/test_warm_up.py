@@ -6,6 +6,14 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kaczmatch.app.warm_up import warm_up
+from kaczmatch.service.domain.records import Model
+from kaczmatch.service.operations.models import Models
+from kaczmatch.settings.model import Settings
 
 STARTED = "from kaczmatch.app.warm_up import warm_up; from kaczmatch.settings.reading import read; warm_up(read())"
 
@@ -39,3 +47,17 @@ def test_the_first_deck_from_a_snapshot_loads_no_kernel(tmp_path: Path) -> None:
     before, _, after = said.partition("ready\n")
     assert "packed_ids._find" in before
     assert "[cache]" not in after
+
+
+def test_kernels_of_traits_are_ready_before_a_fit_chooses_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun, set_up = list[str](), Models.set_up
+
+    def noted(models: Models, *chosen: Any) -> Any:
+        found = set_up(models, *chosen)
+        with models.context.store.read() as reader:
+            begun.extend(model.learner for model in reader.find(Model))
+        return found
+
+    monkeypatch.setattr(Models, "set_up", noted)
+    warm_up(Settings())
+    assert begun == ["probit-diag", "probit-traits"]

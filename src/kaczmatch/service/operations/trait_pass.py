@@ -33,7 +33,7 @@ from kaczmatch.service.domain.traits import learn_event, put_fitted_site
 
 FittedSite = tuple[str, str, Sites]  # of a user, on a candidate
 
-_AT_ONCE: Final = 10  # events: decks and swipes wait for the commit that has them
+_AT_ONCE: Final = 25  # events: decks and swipes wait for the commit that has them
 FEW: Final = 50  # events that may be left for the commit that ends the pass
 
 
