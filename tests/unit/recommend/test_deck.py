@@ -118,6 +118,20 @@ def test_nobody_is_shown_who_must_not_be(people: Any, policy: str, data: Any) ->
     assert all(opening.people > 0 for opening in deck.hints)
 
 
+@pytest.mark.parametrize("policy", list(POLICIES))
+def test_a_deck_does_not_depend_on_the_order_in_which_admirers_are_named(people: Any, policy: str) -> None:
+    """A set of strings has another order in every process, and the same seed has to give the same deck."""
+    recommender, allowed = people.recommender(policy=POLICIES[policy]), sorted(allowed_ids(people, 1))
+    admirers = max(([one for one in allowed if one % 8 == rest] for rest in range(8)), key=len)[:4]  # they collide in a set
+
+    def decks(named: list[int]) -> list[Any]:
+        rng = np.random.default_rng(5)
+        return [recommender.deck(people.viewer(1), 6, now=NOW, rng=rng, admirers=named).cards for _ in range(5)]
+
+    assert len(admirers) == 4
+    assert decks(admirers) == decks(admirers[::-1])
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("slug", ["uniform", "row-norm", "cosine", "greedy", "thompson", "mutual"])
 def test_the_stated_probability_of_a_card_comes_true(crowd: Callable[..., Any], slug: str) -> None:

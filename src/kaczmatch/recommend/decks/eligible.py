@@ -114,7 +114,7 @@ class EligiblePeople:
 
     def eligible_among(self, ids: Collection[Hashable]) -> PersonNumbers:
         """The people in `ids` who are eligible."""
-        numbers = self._without_excluded(self.view.numbers(set(ids)))
+        numbers = self._without_excluded(np.unique(self.view.numbers(ids)))  # a set of ids has another order in every process
         return numbers[self.view.passing(self.filter, numbers)]
 
     def uniform_sample(self, found: SearchResult, count: int, rng: np.random.Generator) -> PersonNumbers:
