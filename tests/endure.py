@@ -138,7 +138,7 @@ def races(place: Place, rng: Random, times: int) -> Iterator[Survived]:
     for _ in range(times):
         url, race = place.database(), rng.choice(RACES)
         with closing(SqlStore(url)) as one, closing(SqlStore(url)) as other:
-            race((one, one if place.store == "sqlite" else other))
+            race((one, other))
         yield Survived(0, 0)
 
 
@@ -154,9 +154,7 @@ PROCESS = {
 def trials(store: str, asked: argparse.Namespace) -> Iterator[tuple[str, Round, int, int]]:
     """What is done, how, how often in all, and how often on one database."""
     kills: list[tuple[str, Round]] = [(f"kill of {words}", kills_of_a_process(job)) for job, words in PROCESS.items()]
-    kills.append(("kill of the service", kills_of_the_service))
-    if store == "postgres":
-        kills.append(("kill of one worker of two", kills_of_a_worker))
+    kills += [("kill of the service", kills_of_the_service), ("kill of one worker of two", kills_of_a_worker)]
     for name, run in kills:
         yield name, run, -(-asked.kills // len(kills)), ROUND
     if store == "sqlite":

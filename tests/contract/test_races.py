@@ -52,12 +52,8 @@ PAIRS = 500
 
 @pytest.fixture(params=["sqlite", "postgres"])
 def stores(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[Store, Store]]:
-    """Two processes' views of one database: on SQLite, which has one writer, the same store twice."""
-    if request.param == "sqlite":
-        with closing(SqlStore(f"sqlite:///{tmp_path}/store.db")) as only:
-            yield only, only
-        return
-    url = request.getfixturevalue("postgres_url")
+    """Two processes' views of one database."""
+    url = f"sqlite:///{tmp_path}/store.db" if request.param == "sqlite" else request.getfixturevalue("postgres_url")
     with closing(SqlStore(url)) as one, closing(SqlStore(url)) as other:
         yield one, other
 

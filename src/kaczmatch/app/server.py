@@ -63,7 +63,8 @@ def serve(settings: Settings, announce: Callable[[str], None]) -> None:
         os.environ[f"{PREFIX}{name.upper()}"] = "none" if value is None else str(value)
     with tempfile.TemporaryDirectory(prefix="kaczmatch-figures-") as folder:
         os.environ[SHARED_FOLDER] = folder
-        uvicorn.run("kaczmatch.app.asgi:create", factory=True, workers=settings.workers, **options)
+        create, loop = "kaczmatch.app.asgi:create", "kaczmatch.app.shared_socket:SharingLoop"
+        uvicorn.run(create, factory=True, workers=settings.workers, loop=loop, **options)
 
 
 def uvicorn_options(settings: Settings) -> dict[str, Any]:
@@ -137,8 +138,6 @@ def check(settings: Settings) -> None:
     check_learner(model_learner(settings.learner, settings.learner_settings), config)
     if settings.webhook_url is not None:
         webhook_sender_of(settings)
-    if settings.workers > 1 and not settings.url.startswith("postgresql"):
-        raise InvalidInput("workers", "more than one process needs PostgreSQL: a SQLite file has one writer")
     if settings.demo and settings.workers > 1:
         raise InvalidInput("demo", "runs in one process")
     if settings.demo and not is_loopback(settings.host):

@@ -28,6 +28,7 @@ from kaczmatch.storage.sqlite_statements import STATEMENTS, append, delete, sele
 
 LARGEST: Final = 256  # rows per statement; with the columns of the widest table far below SQLite's 32,766 values
 WAIT: Final = 5.0  # seconds for another process that writes
+LOOK_AGAIN: Final = 0.0005  # seconds until it looks again, and later a twentieth of what it has waited: SQLite's own is longer
 LONG_LOG: Final = 64 * 2**20  # bytes of write-ahead log beyond which a commit waits for readers, so that it can be emptied
 READER_WAIT: Final = 0.05  # seconds that it waits for them
 SYNCED: Final = "PRAGMA synchronous = FULL"
@@ -79,8 +80,8 @@ class Sqlite(Database):
         if not look_only:
             self._keep_private()
         self._opened = self.file.stat() if self.file.exists() else None
-        self.writer = self._engine(url, "BEGIN IMMEDIATE", 1)
-        self.readers = create_engine(url, creator=self._looking) if look_only else self._engine(url, "BEGIN", readers)
+        self.writer = self._engine(url, 1, writes=True)
+        self.readers = create_engine(url, creator=self._looking) if look_only else self._engine(url, readers)
         self.places = PlacesOfPages()
 
     def _keep_private(self) -> None:
@@ -92,12 +93,10 @@ class Sqlite(Database):
                 if file.stat().st_mode & 0o077:
                     file.chmod(0o600)
 
-    @staticmethod
-    def _engine(url: URL, begin: str, size: int) -> Engine:
+    def _engine(self, url: URL, size: int, *, writes: bool = False) -> Engine:
         arguments = {"timeout": WAIT, "cached_statements": STATEMENTS, "check_same_thread": False}
         # parameters are people's data: they stay out of errors, and so out of logs
         engine = create_engine(url, pool_size=size, max_overflow=0, connect_args=arguments, hide_parameters=True)
-        writes = begin != "BEGIN"
 
         @event.listens_for(engine, "connect")
         def connect(connection: Any, _: Any) -> None:
@@ -108,14 +107,31 @@ class Sqlite(Database):
             # The writer's lasts. A reader's is emptied by every commit, and there are many readers.
             connection.execute(f"PRAGMA cache_size = -{65_536 if writes else 4_096}").close()
             connection.execute("PRAGMA wal_autocheckpoint = 0").close()  # in a commit, everybody would wait for it
-            if not writes:
-                connection.execute("PRAGMA query_only = ON").close()
+            # The writer waits before it begins, and has nobody to wait for afterwards.
+            connection.execute("PRAGMA busy_timeout = 0" if writes else "PRAGMA query_only = ON").close()
 
         @event.listens_for(engine, "begin")
         def start(connection: Connection) -> None:
-            drive(connection, begin)
+            if writes:
+                self._begin_writing(connection)
+            else:
+                drive(connection, "BEGIN")
 
         return engine
+
+    def _begin_writing(self, connection: Connection) -> None:
+        """Wait for other processes that write, and go on as soon as one of them has ended."""
+        began = time.monotonic()
+        while True:
+            try:
+                drive(connection, "BEGIN IMMEDIATE")
+            except DBAPIError as error:
+                waited = time.monotonic() - began
+                if self.kind_of(error) is not ErrorKind.TRANSIENT or waited > WAIT:
+                    raise
+                time.sleep(max(LOOK_AGAIN, waited / 20))
+            else:
+                return
 
     def _looking(self) -> sqlite3.Connection:
         """Without a log nobody has the file open, and no lock is needed, for which SQLite would make files."""
@@ -221,7 +237,7 @@ class Sqlite(Database):
             except sqlite3.OperationalError:  # a full disk, mostly
                 return False
             finally:
-                cursor.execute(f"PRAGMA busy_timeout = {round(WAIT * 1000)}")
+                cursor.execute("PRAGMA busy_timeout = 0")
         finally:
             connection.close()
 

@@ -98,11 +98,6 @@ def test_what_config_check_refuses_serve_refuses_before_it_says_anything(
     assert not (tmp_path / "data").exists()
 
 
-def test_several_processes_need_postgresql(tmp_path: Path) -> None:
-    with pytest.raises(InvalidInput, match="needs PostgreSQL"):
-        check(Settings(data=tmp_path, workers=2))
-
-
 def test_the_secret_is_made_once_and_kept_private(tmp_path: Path) -> None:
     file = tmp_path / "data" / "token-secret"
     first = read_or_create_secret(file)

@@ -85,16 +85,18 @@ def seen(address: str, headers: dict[str, str], processes: set[str], many: int) 
                 processes.add(answer.headers["X-Request-ID"].partition("-")[0])
 
 
-def test_several_processes_serve_one_store(tmp_path: Path, postgres_url: str) -> None:
+@pytest.mark.parametrize("kind", ["sqlite", "postgres"])
+def test_several_processes_serve_one_store(kind: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
     """Nobody is sent to one that still starts: neither at first, nor when one has died and another takes its place."""
-    settings = Settings.model_validate({"data": tmp_path, "database": postgres_url})
-    store = SqlStore(postgres_url)
+    url = f"sqlite:///{tmp_path}/store.db" if kind == "sqlite" else str(request.getfixturevalue("postgres_url"))
+    settings = Settings.model_validate({"data": tmp_path, "database": url})
+    store = SqlStore(url)
     _, key = credentials_of(settings, context_of(settings, store)).create("app", ["app", "operator"])
     store.close()
     port, headers = free_port(), {"Authorization": f"Bearer {key}"}
     address = f"http://127.0.0.1:{port}/v1"
     body = {"name": "Ada", "born": "1990-05-17", "i_am": ["woman"], "i_look_for": ["man"], "tags": ["jazz"]}
-    with serving(port, "--workers", "2", data=str(tmp_path), database=postgres_url) as process:
+    with serving(port, "--workers", "2", data=str(tmp_path), database=url) as process:
         assert httpx.put(f"{address}/people/ada", json=body, headers=headers).status_code == 201
         processes: set[str] = set()
         seen(f"{address}/people/ada", headers, processes, 2)

@@ -37,7 +37,7 @@ def test_what_is_in_force_is_printed_without_secrets(monkeypatch: pytest.MonkeyP
 @pytest.mark.parametrize(
     ("name", "text", "words"),
     [
-        ("WORKERS", "2", "needs PostgreSQL"),
+        ("WORKERS", "0", "workers"),
         ("LEARNER", "probbit", "did you mean 'probit'"),
         ("LEARNER_SETTINGS", '{"alfa": 1}', "did you mean 'alpha'"),
         ("POLICY_SETTINGS", '{"uniform_flor": 1}', "did you mean 'uniform_floor'"),

@@ -1,0 +1,94 @@
+"""Several processes take connections from one socket, and one that has fewer of them goes first.
+
+Left to themselves, an idle process that wakes up first takes all that wait. An app that keeps a dozen connections open would then
+be answered by one process, however many there are. Nobody counts for all: each process waits a little longer the more connections
+it has, and another one is quicker.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import Awaitable, Callable
+from typing import Any, Final, final
+from weakref import WeakSet
+
+import structlog
+import uvloop
+
+_TRY_AGAIN: Final = 1.0  # seconds, where the system has no room for another connection
+
+Connected = tuple[Any, asyncio.BaseProtocol]  # its transport comes first
+
+log = structlog.stdlib.get_logger("kaczmatch")
+
+
+@final
+class SharingLoop(uvloop.Loop):
+    """For uvicorn's `loop`: an event loop whose servers share their sockets with other processes."""
+
+    async def create_server(  # type: ignore[override]
+        self, protocol_factory: Callable[[], asyncio.Protocol], *, sock: socket.socket, backlog: int, **options: Any
+    ) -> SharingServer:
+        sock.setblocking(False)
+        sock.listen(backlog)
+        return SharingServer(self, sock, lambda taken: self.connect_accepted_socket(protocol_factory, taken, **options))
+
+
+@final
+class SharingServer:
+    """Takes connections until it is closed: what uvicorn asks of a server."""
+
+    def __init__(
+        self, loop: asyncio.AbstractEventLoop, listening: socket.socket, connect: Callable[[socket.socket], Awaitable[Connected]]
+    ) -> None:
+        self._loop, self._listening, self._connect = loop, listening, connect
+        self._connecting = set[asyncio.Task[None]]()
+        self._open = WeakSet[asyncio.BaseProtocol]()  # a connection that was lost is forgotten by all
+        self._later: asyncio.TimerHandle | None = None
+        self._listen()
+
+    def close(self) -> None:
+        self._loop.remove_reader(self._listening)
+        if self._later is not None:
+            self._later.cancel()
+
+    async def wait_closed(self) -> None:
+        if self._connecting:
+            await asyncio.wait(self._connecting)
+
+    def _listen(self) -> None:
+        self._loop.add_reader(self._listening, self._give_way)
+
+    def _give_way(self) -> None:
+        """A millisecond for each time that their number doubles: others go first who have half as many, and nobody waits long."""
+        self._loop.remove_reader(self._listening)
+        self._later = self._loop.call_later(self._number().bit_length() / 1000, self._take)
+
+    def _number(self) -> int:
+        return len(self._open) + len(self._connecting)
+
+    def _take(self) -> None:
+        """Of a crowd that waits, an eighth of those it has, so that a crowd does not wait for long either."""
+        try:
+            for _ in range(1 + self._number() // 8):
+                taken, _ = self._listening.accept()
+                taken.setblocking(False)
+                task = self._loop.create_task(self._begin(taken))
+                self._connecting.add(task)
+                task.add_done_callback(self._connecting.discard)
+        except (BlockingIOError, InterruptedError, ConnectionAbortedError):
+            pass  # another process was quicker, or the client is gone
+        except OSError as error:  # too many open files, mostly
+            log.error("a connection cannot be taken", error=error.strerror)
+            self._later = self._loop.call_later(_TRY_AGAIN, self._listen)
+            return
+        self._listen()
+
+    async def _begin(self, taken: socket.socket) -> None:
+        try:
+            _, protocol = await self._connect(taken)
+        except OSError:  # the client is gone
+            taken.close()
+        else:
+            self._open.add(protocol)
