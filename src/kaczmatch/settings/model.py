@@ -79,7 +79,7 @@ class Settings(BaseSettings):
     )
     host: str = Field(default="127.0.0.1", min_length=1, description="Address to listen on; beyond loopback only with a key.")
     port: int = Field(default=8000, ge=0, le=65_535, description="Port to listen on; 0: any free one.")
-    workers: int = Field(default=1, ge=1, le=64, description="Processes; more than one on PostgreSQL only.")
+    workers: int = Field(default=1, ge=1, le=64, description="Processes that answer requests, at most one per core.")
     threads: int = Field(default=8, ge=2, le=64, description="Threads for reading, in each process.")
     log: Literal["json", "file"] | None = Field(
         default=None,

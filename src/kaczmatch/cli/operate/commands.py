@@ -162,7 +162,7 @@ def serve(
     config: ConfigFile = None,
     host: Annotated[str | None, typer.Option(help="Address to listen on; usually 127.0.0.1.")] = None,
     port: Annotated[int | None, typer.Option(min=0, max=65_535, help="Port to listen on; usually 8000.")] = None,
-    workers: Annotated[int | None, typer.Option(min=1, help="Processes; more than one on PostgreSQL only.")] = None,
+    workers: Annotated[int | None, typer.Option(min=1, help="Processes that answer requests, at most one per core.")] = None,
     demo: Annotated[bool | None, typer.Option("--demo/--no-demo", help="Invented people to play with.")] = None,
     about: Annotated[str | None, typer.Argument(help="What the demo is about.", metavar=choices.DEMOS)] = None,
     data: Annotated[Path | None, typer.Option(help="Folder for the database file.", file_okay=False)] = None,
