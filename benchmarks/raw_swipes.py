@@ -111,7 +111,7 @@ class Swipes:
 
     def _run(self) -> None:
         database = sqlite3.connect(self.file, isolation_level=None, cached_statements=len(STATEMENTS) * TOGETHER)
-        for setting in ("synchronous = FULL", "cache_size = -65536", "wal_autocheckpoint = 0"):
+        for setting in ("synchronous = FULL", "cache_size = -65536", "wal_autocheckpoint = 0", "temp_store = MEMORY"):
             database.execute(f"PRAGMA {setting}")
         while True:
             with self.changed:

@@ -378,6 +378,27 @@ FAULTS = (
         "tests/unit/storage/test_group_commit.py -k leaves_the_database",
     ),
     Fault(
+        "that a commit looks often whether another process has ended (SQLite)",
+        "storage/sqlite.py",
+        "time.sleep(max(LOOK_AGAIN, waited / 20))",
+        "time.sleep(0.1)",
+        "tests/unit/storage/test_sqlite_turns.py -k looks_often",
+    ),
+    Fault(
+        "giving way to a process with fewer connections",
+        "app/shared_socket.py",
+        "self._number().bit_length() / 1000",
+        "0",
+        "tests/unit/app/test_shared_socket.py -k the_longer_it_waits",
+    ),
+    Fault(
+        "an order of admirers that is the same in every process",
+        "recommend/decks/eligible.py",
+        "np.unique(self.view.numbers(ids))",
+        "self.view.numbers(set(ids))",
+        "tests/unit/recommend/test_deck.py -k order_in_which",
+    ),
+    Fault(
         "stalled connections that make room for newcomers",
         "app/connections.py",
         "            admitted = self._make_room(own)",

@@ -107,6 +107,8 @@ class Sqlite(Database):
             # The writer's lasts. A reader's is emptied by every commit, and there are many readers.
             connection.execute(f"PRAGMA cache_size = -{65_536 if writes else 4_096}").close()
             connection.execute("PRAGMA wal_autocheckpoint = 0").close()  # in a commit, everybody would wait for it
+            if writes:  # what a statement of many rows notes in order to undo itself would go to a temporary file
+                connection.execute("PRAGMA temp_store = MEMORY").close()
             # The writer waits before it begins, and has nobody to wait for afterwards.
             connection.execute("PRAGMA busy_timeout = 0" if writes else "PRAGMA query_only = ON").close()
 

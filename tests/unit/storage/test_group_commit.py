@@ -6,7 +6,7 @@ import resource
 import sqlite3
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -308,6 +308,29 @@ def test_a_commit_leaves_the_database_of_sqlite_alone_and_a_thread_moves_the_log
         assert time.monotonic() < deadline
         time.sleep(0.01)
     store.close()
+
+
+def test_a_commit_of_sqlite_makes_no_temporary_file(tmp_path: Path) -> None:
+    """Statements of many rows note what they change, to be able to undo it. That is people's data, and as much as the commit."""
+    with closing(SqlStore(f"sqlite:///{tmp_path}/store.db")) as store:
+        many = [HeldPerson(user=f"{place}", actor="a" * 1_000) for place in range(1_000)]
+        store.write(lambda transaction: [transaction.put(one) for one in many]).result()
+        with held(store):  # what follows is one commit
+            changed = [replace(one, actor="b" * 1_000) for one in many]
+            store.write(lambda transaction: [transaction.put(one) for one in changed])
+            files = store.write(lambda transaction: (transaction.count(HeldPerson), open_files()))
+        number, names = files.result()
+    assert number == len(many)
+    assert any("store.db-wal" in name for name in names)
+    assert not [name for name in names if "etilqs" in name], "a temporary file of SQLite"
+
+
+def open_files() -> list[str]:
+    found = []
+    for link in Path("/proc/self/fd").iterdir():
+        with suppress(OSError):
+            found.append(str(link.readlink()))
+    return found
 
 
 def test_the_log_of_sqlite_does_not_grow_under_readers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
