@@ -387,7 +387,7 @@ FAULTS = (
     Fault(
         "giving way to a process with fewer connections",
         "app/shared_socket.py",
-        "self._number().bit_length() / 1000",
+        "number.bit_length() / 1000",
         "0",
         "tests/unit/app/test_shared_socket.py -k the_longer_it_waits",
     ),

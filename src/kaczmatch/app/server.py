@@ -19,7 +19,7 @@ import uvicorn
 
 from kaczmatch.api.metrics import SHARED_FOLDER
 from kaczmatch.app.asgi import create_app
-from kaczmatch.app.composition import service_config_of, webhook_sender_of
+from kaczmatch.app.composition import open_store, service_config_of, webhook_sender_of
 from kaczmatch.app.connections import ConnectionLimits, Connections
 from kaczmatch.app.demo.key import NAME
 from kaczmatch.app.first_vocabulary import first_vocabulary
@@ -56,6 +56,10 @@ def serve(settings: Settings, announce: Callable[[str], None]) -> None:
         threading.Thread(target=announce_start, args=(settings, announce, app.state.system.health), daemon=True).start()
         uvicorn.run(app, **options)
         return
+    if settings.url.startswith("sqlite"):
+        open_store(
+            settings
+        ).close()  # tables are made once; processes that did so at the same moment would be in each other's way
     announce(f"Starting {settings.workers} processes; the first start of an installation compiles kernels for half a minute …")
     threading.Thread(target=announce_start, args=(settings, announce), daemon=True).start()
     # What was chosen on the command line; the rest every process reads from the environment and the file itself.

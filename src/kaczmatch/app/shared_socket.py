@@ -46,9 +46,11 @@ class SharingServer:
         self._connecting = set[asyncio.Task[None]]()
         self._open = WeakSet[asyncio.BaseProtocol]()  # a connection that was lost is forgotten by all
         self._later: asyncio.TimerHandle | None = None
+        self._at_once, self._closed = 1, False
         self._listen()
 
     def close(self) -> None:
+        self._closed = True
         self._loop.remove_reader(self._listening)
         if self._later is not None:
             self._later.cancel()
@@ -63,32 +65,34 @@ class SharingServer:
     def _give_way(self) -> None:
         """A millisecond for each time that their number doubles: others go first who have half as many, and nobody waits long."""
         self._loop.remove_reader(self._listening)
-        self._later = self._loop.call_later(self._number().bit_length() / 1000, self._take)
-
-    def _number(self) -> int:
-        return len(self._open) + len(self._connecting)
+        number = len(self._open) + len(self._connecting)
+        self._later = self._loop.call_later(number.bit_length() / 1000, self._take)
 
     def _take(self) -> None:
-        """Of a crowd that waits, an eighth of those it has, so that a crowd does not wait for long either."""
+        """One at first, and twice as many each time as long as others wait: a crowd is not kept waiting."""
+        pause = 0.0
         try:
-            for _ in range(1 + self._number() // 8):
+            for _ in range(self._at_once):
                 taken, _ = self._listening.accept()
                 taken.setblocking(False)
                 task = self._loop.create_task(self._begin(taken))
                 self._connecting.add(task)
                 task.add_done_callback(self._connecting.discard)
+            self._at_once *= 2
         except (BlockingIOError, InterruptedError, ConnectionAbortedError):
-            pass  # another process was quicker, or the client is gone
+            self._at_once = 1  # that was all: another process was quicker, or the client is gone
         except OSError as error:  # too many open files, mostly
             log.error("a connection cannot be taken", error=error.strerror)
-            self._later = self._loop.call_later(_TRY_AGAIN, self._listen)
-            return
-        self._listen()
+            pause = _TRY_AGAIN
+        finally:
+            self._later = self._loop.call_later(pause, self._listen)
 
     async def _begin(self, taken: socket.socket) -> None:
         try:
-            _, protocol = await self._connect(taken)
-        except OSError:  # the client is gone
+            transport, protocol = await self._connect(taken)
+        except (OSError, RuntimeError):  # the client is gone
             taken.close()
-        else:
-            self._open.add(protocol)
+            return
+        self._open.add(protocol)
+        if self._closed:  # while it was taken
+            transport.close()

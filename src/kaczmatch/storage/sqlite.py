@@ -31,6 +31,7 @@ WAIT: Final = 5.0  # seconds for another process that writes
 LOOK_AGAIN: Final = 0.0005  # seconds until it looks again, and later a twentieth of what it has waited: SQLite's own is longer
 LONG_LOG: Final = 64 * 2**20  # bytes of write-ahead log beyond which a commit waits for readers, so that it can be emptied
 READER_WAIT: Final = 0.05  # seconds that it waits for them
+MOVING_PAUSE: Final = 0.005  # seconds until it is tried again, while another process moves the log
 SYNCED: Final = "PRAGMA synchronous = FULL"
 MOVE_EVERY: Final = 2.0  # seconds after which the log is moved into the database: pages written often move once
 TRANSIENT_CODES: Final = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
@@ -61,6 +62,12 @@ def padded(keys: Sequence[Row]) -> Iterator[Sequence[Row]]:
     for start in range(0, len(keys), LARGEST):
         part = keys[start : start + LARGEST]
         yield [*part, *[(None,) * len(part[0])] * ((1 << (len(part) - 1).bit_length()) - len(part))]
+
+
+def _emptied(cursor: Any, until: float) -> bool:
+    """Whether the log could be moved as a whole, by then."""
+    cursor.execute(f"PRAGMA busy_timeout = {max(1, round(1000 * (until - time.monotonic())))}")
+    return not cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
 
 
 @final
@@ -202,6 +209,8 @@ class Sqlite(Database):
             return
         if not self._moving.acquire(blocking=False):
             return  # the thread is at it
+        if length <= LONG_LOG:
+            self._too_long = LONG_LOG  # another process may have emptied it
         if length > self._too_long:
             try:
                 self._too_long = LONG_LOG if self._shorten(READER_WAIT) else 2 * length
@@ -229,13 +238,17 @@ class Sqlite(Database):
             connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
 
     def _shorten(self, wait: float) -> bool:
-        """Move the whole log into the database, if readers and the disk allow it; what is committed is safe in the log."""
-        connection = self.writer.raw_connection()
+        """Move the whole log into the database, if readers and the disk allow it; what is committed is safe in the log.
+
+        SQLite itself waits for readers, and not for another process that moves the log at this moment.
+        """
+        connection, until = self.writer.raw_connection(), time.monotonic() + wait
         try:
             cursor = connection.cursor()
-            cursor.execute(f"PRAGMA busy_timeout = {round(wait * 1000)}")
             try:
-                return not cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
+                while not (emptied := _emptied(cursor, until)) and time.monotonic() < until:
+                    time.sleep(MOVING_PAUSE)
+                return emptied
             except sqlite3.OperationalError:  # a full disk, mostly
                 return False
             finally:

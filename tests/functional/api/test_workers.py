@@ -85,6 +85,15 @@ def seen(address: str, headers: dict[str, str], processes: set[str], many: int) 
                 processes.add(answer.headers["X-Request-ID"].partition("-")[0])
 
 
+def test_several_processes_begin_a_store_together(tmp_path: Path) -> None:
+    """None dies because another one makes the file at the same moment: `serving` looks for that."""
+    port, processes = free_port(), set[str]()
+    with serving(port, "--workers", "2", data=str(tmp_path / "new")) as process:
+        first = workers_of(process)
+        seen(f"http://127.0.0.1:{port}/v1/health/ready", {}, processes, 2)
+        assert workers_of(process) == first
+
+
 @pytest.mark.parametrize("kind", ["sqlite", "postgres"])
 def test_several_processes_serve_one_store(kind: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
     """Nobody is sent to one that still starts: neither at first, nor when one has died and another takes its place."""

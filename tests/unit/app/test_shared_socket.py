@@ -148,9 +148,8 @@ def test_the_more_it_has_the_longer_it_waits_and_of_a_crowd_it_takes_a_share(lis
         while len(open) < 80:
             has.append(len(open))
             loop.readable()
-            assert len(open) <= has[-1] + 1 + has[-1] // 8
-    assert loop.pauses == [number.bit_length() / 1000 for number in has]
-    assert 1 < len(loop.pauses) < 40
+    assert has == [0, 1, 3, 7, 15, 31, 63]  # twice as many each time
+    assert loop.pauses == [pause for number in has for pause in (number.bit_length() / 1000, 0.0)]  # the second, until it listens
 
 
 def test_connections_that_have_ended_do_not_count(listening: socket.socket, shared: socket.socket) -> None:
@@ -160,8 +159,8 @@ def test_connections_that_have_ended_do_not_count(listening: socket.socket, shar
             with connected(listening) as one:
                 assert one.recv(1) == b"a"
         with taking(shared, b"b"), ExitStack() as opened:
-            takers = Counter(opened.enter_context(connected(listening)).recv(1) for _ in range(MANY))
-    assert min(takers[b"a"], takers[b"b"]) >= MANY // 4
+            takers = Counter(opened.enter_context(connected(listening)).recv(1) for _ in range(8))
+    assert takers[b"a"] >= 2
 
 
 def test_without_room_for_another_it_is_tried_again(

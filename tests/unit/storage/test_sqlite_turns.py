@@ -5,7 +5,9 @@ from __future__ import annotations
 import sqlite3
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 from types import SimpleNamespace
@@ -88,3 +90,26 @@ def test_a_process_that_is_killed_while_it_writes_holds_nobody_up(store: SqlStor
         victim.kill()
     waiting.result(60)
     assert names(store) == {"ann"}
+
+
+def test_a_log_that_another_process_is_moving_is_emptied_afterwards(store: SqlStore, tmp_path: Path) -> None:
+    """SQLite waits for readers, but not for another one that moves the log, who here waits for a reader."""
+    file, log = tmp_path / "store.db", tmp_path / "store.db-wal"
+
+    def connected() -> closing[sqlite3.Connection]:
+        return closing(sqlite3.connect(file, timeout=60, isolation_level=None, check_same_thread=False))
+
+    with connected() as reader, connected() as mover, connected() as third, ThreadPoolExecutor() as threads:
+        reader.execute("BEGIN")
+        reader.execute("SELECT count(*) FROM held_people").fetchone()
+        store.write(put("ann")).result(60)
+        moving = threads.submit(lambda: mover.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone())
+        while not third.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()[0]:
+            time.sleep(0.001)  # until it moves
+        emptying = threads.submit(store.scrub)
+        with pytest.raises(TimeoutError):
+            emptying.result(0.2)
+        reader.execute("COMMIT")
+        emptying.result(60)
+        moving.result(60)
+    assert log.stat().st_size == 0
