@@ -99,13 +99,17 @@ def test_a_log_that_another_process_is_moving_is_emptied_afterwards(store: SqlSt
     def connected() -> closing[sqlite3.Connection]:
         return closing(sqlite3.connect(file, timeout=60, isolation_level=None, check_same_thread=False))
 
-    with connected() as reader, connected() as mover, connected() as third, ThreadPoolExecutor() as threads:
+    def move(mover: sqlite3.Connection) -> None:
+        while mover.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:
+            pass  # it does not wait for the one who looks whether it has begun, either
+
+    with connected() as mover, connected() as looking, ThreadPoolExecutor() as threads, connected() as reader:
         reader.execute("BEGIN")
         reader.execute("SELECT count(*) FROM held_people").fetchone()
         store.write(put("ann")).result(60)
-        moving = threads.submit(lambda: mover.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone())
-        while not third.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()[0]:
-            time.sleep(0.001)  # until it moves
+        moving = threads.submit(move, mover)
+        while not looking.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()[0]:
+            time.sleep(0.01)
         emptying = threads.submit(store.scrub)
         with pytest.raises(TimeoutError):
             emptying.result(0.2)
