@@ -78,7 +78,7 @@ FAULTS = (
     Fault(
         "the transaction around a commit",
         "storage/sqlite.py",
-        "drive(connection, begin)",
+        'drive(connection, "BEGIN IMMEDIATE")',
         'drive(connection, "SELECT 1")',
         "tests/unit/storage/test_group_commit.py tests/contract/test_store.py -k 'not postgres'",
     ),
