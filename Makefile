@@ -8,7 +8,7 @@ SERVICE := .venv/.service
 ENVIRONMENT := .venv/.installed
 INSTALL := $(BIN)/pip install --disable-pip-version-check --progress-bar off -c constraints.txt -e
 SHOWN := sed -u -n -e 's/^Collecting \([^ ]*\).*/  \1/p' -e 's/^Installing collected.*/  unpacking, for up to a minute/p'
-PARALLEL := --numprocesses auto --maxprocesses 4 # one worker per core; tests/conftest.py says who gets what
+PARALLEL := --numprocesses auto # tests/conftest.py says how many workers there are, and who gets what
 
 .PHONY: serve quick test check rooms bench endure results migration docs pictures dist sbom licences release-check versions typescript clean
 

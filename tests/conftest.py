@@ -1,4 +1,4 @@
-"""What every test shares: settings, markers that say what a test needs, and the order in which two workers get on best."""
+"""What every test shares: settings, markers that say what a test needs, and the order in which workers get on best."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def uses_postgres(item: pytest.Item) -> bool:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Before two workers start, compile for both what each would have to, unless it was done by a run before."""
+    """Before the workers start, compile for all what each would have to, unless it was done by a run before."""
     if getattr(config.option, "numprocesses", None) and not hasattr(config, "workerinput"):
         config.option.loadscopereorder = False  # we have an order of our own
         if not any(Path(kaczmatch.__path__[0]).rglob("*.nbi")):
@@ -66,6 +66,11 @@ def pytest_configure(config: pytest.Config) -> None:
                 if not module.name.endswith("__main__") and not {"versions", "cuda"} & set(module.name.split(".")):
                     import_module(module.name)
             warm_up(Settings())
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    """One more than there are cores, since many tests wait: for a browser, a server, a process to end. Each takes memory."""
+    return min(len(os.sched_getaffinity(0)) + 1, 4)
 
 
 class Folders(LoadScopeScheduling):

@@ -58,11 +58,11 @@ def test_the_second_of_two_folds_is_the_usual_test() -> None:
 def test_nothing_that_is_fitted_in_a_fold_knows_a_decision_of_those_it_tests(knowledge: str, seed: int) -> None:
     """Priors, what tags say of traits, and how many traits there are. Appeal counts the fitted alone."""
     table, rng = small_table(seed), np.random.default_rng(seed)
-    trial = trial_of(table, 3, appeal_from="fit", knowledge=knowledge)
+    trial = trial_of(table, 2, appeal_from="fit", knowledge=knowledge)
     for place, one in enumerate(trial.folds):
         theirs = np.isin(table.user, one.tested)
         like = np.where(theirs, rng.random(len(table)) < 0.5, table.like)
-        other = trial_of(replace(table, like=like), 3, appeal_from="fit", knowledge=knowledge).folds[place]
+        other = trial_of(replace(table, like=like), 2, appeal_from="fit", knowledge=knowledge).folds[place]
         slugs = ["tk", "probit-diag", "probit-traits"]
         pairs = zip(*(contenders(each, slugs, tick=lambda _: None) for each in (one, other)), strict=True)
         for fitted, again in pairs:
