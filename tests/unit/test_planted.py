@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from planted import FAULTS, PAGE, ROOT, Fault
+from planted import PAGE, ROOT
+from safeguards import FAULTS
+from safeguards.fault import Fault
 
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)

@@ -1,13 +1,26 @@
-"""A store of each kind."""
+"""A store of each kind, and records to put into one."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, date, datetime
 from pathlib import Path
+from threading import Event as Signal
+from typing import Any
 
 import pytest
 
-from kaczmatch.service.domain.store import Store
+from kaczmatch.service.domain.records import Event, LogRecord, Person
+from kaczmatch.service.domain.store import Store, Transaction
 from kaczmatch.storage import MemoryStore, SqlStore
+
+NOW = datetime(2026, 1, 2, 3, 4, 5, 678901, tzinfo=UTC)
+PERSON = Person(
+    id="ann", version=3, name="Ännchen 🙂 \u202e", i_am=("woman",), i_look_for=("man", "woman"), born=date(2000, 2, 29),
+    youngest=18, oldest=99, row=-3, column=None, within_km=0.1, features=bytes(range(256)), features_version=2,
+    paused=True, created=NOW, changed=NOW, seen=date(2026, 11, 15),
+)  # fmt: skip
 
 
 def open_store(kind: str, request: pytest.FixtureRequest, folder: Path) -> Store:
@@ -15,3 +28,33 @@ def open_store(kind: str, request: pytest.FixtureRequest, folder: Path) -> Store
     if kind == "memory":
         return MemoryStore()
     return SqlStore(request.getfixturevalue("postgres_url") if kind == "postgres" else f"sqlite:///{folder}/store.db")
+
+
+def event(user: str, id: str, **fields: Any) -> Event:
+    return Event(**{"user": user, "id": id, "kind": "swiped", "at": NOW} | fields)
+
+
+def put(store: Store, *records: Any) -> None:
+    def work(transaction: Transaction) -> None:
+        for record in records:
+            transaction.append(record) if isinstance(record, LogRecord) else transaction.put(record)
+
+    store.write(work).result()
+
+
+@contextmanager
+def held(store: SqlStore) -> Iterator[None]:
+    """What is written meanwhile waits."""
+    entered, go = Signal(), Signal()
+
+    def work(transaction: Transaction) -> None:
+        entered.set()
+        go.wait(30)
+
+    future = store.write(work)
+    entered.wait(30)
+    try:
+        yield
+    finally:
+        go.set()
+        future.result()

@@ -57,9 +57,8 @@ def serve(settings: Settings, announce: Callable[[str], None]) -> None:
         uvicorn.run(app, **options)
         return
     if settings.url.startswith("sqlite"):
-        open_store(
-            settings
-        ).close()  # tables are made once; processes that did so at the same moment would be in each other's way
+        # Tables are made here: processes that made them at the same moment would be in each other's way.
+        open_store(settings).close()
     announce(f"Starting {settings.workers} processes; the first start of an installation compiles kernels for half a minute …")
     threading.Thread(target=announce_start, args=(settings, announce), daemon=True).start()
     # What was chosen on the command line; the rest every process reads from the environment and the file itself.

@@ -9,7 +9,7 @@ from playwright.sync_api import Route, expect
 from kaczmatch.service.domain.records import EventKind
 from kaczmatch.service.operations.picks_job import PicksJob
 
-from .conftest import PHONE, Site, Visiting, Visitor
+from .conftest import Site, Visitor
 
 
 def decisions(visitor: Visitor, user: str, events: int) -> list[tuple[str, str | None, str | None]]:
@@ -110,102 +110,6 @@ def test_a_card_is_dragged_far_or_springs_back(visitor: Visitor, site: Site) -> 
             decided.append((EventKind.SWIPED, card, decision))
             expect(visitor.card).not_to_have_attribute("data-id", card)
     assert decisions(visitor, user, 2) == decided
-
-
-def test_the_first_match_is_a_moment_with_what_both_share_and_the_next_step(visitor: Visitor, site: Site) -> None:
-    one, two = site.couple()
-    site.like(two, one)
-    page = visitor.be(one).page
-    assert visitor.first() == two
-    page.keyboard.press("ArrowRight")
-    moment = page.get_by_role("dialog", name="It’s a match")
-    expect(moment).to_contain_text("You and Bo like each other.")
-    expect(moment).to_contain_text("You share jazz and chess.")
-    expect(moment.get_by_role("button", name="Keep swiping")).to_be_focused()
-    moment.get_by_role("button", name="Say hello").click()
-    expect(moment).to_contain_text("You said hello.")
-    expect(moment.get_by_role("button", name="Say hello")).to_be_hidden()
-    page.keyboard.press("Escape")
-    expect(moment).to_be_hidden()
-    expect(page.locator("#stack")).to_be_focused()
-    expect(page.get_by_role("button", name="Undo")).to_be_disabled()
-    assert site.ok("GET", f"/people/{one}/matches")["items"][0]["outcomes"] == ["message"]
-    page.locator("#matched").get_by_role("button", name="Bo").click()  # and can be looked at again
-    expect(page.get_by_role("dialog", name="Your match")).to_contain_text("You said hello.")
-
-
-def test_no_match_covers_a_form_and_later_ones_are_a_toast(visitor: Visitor, site: Site) -> None:
-    place = {"location": {"latitude": 74.0, "longitude": 20.0}, "within_km": 20}
-    one = site.person("Ada", i_look_for=["man"], **place)
-    for name in ("Bo", "Cy"):
-        site.like(site.person(name, i_am=["man"], i_look_for=["woman"], **place), one)
-    page = visitor.be(one).page
-    held: list[Route] = []
-
-    def hold(route: Route) -> None:
-        """The first; later ones pass."""
-        held.append(route)
-        if len(held) > 1:
-            route.continue_()
-
-    page.route("**/swipes/**", hold)
-    assert visitor.first()
-    page.keyboard.press("ArrowRight")
-    page.locator("#me-edit").click()
-    form = page.get_by_role("dialog", name="Your profile")
-    form.get_by_label("Name").fill("Ada L")
-    held[0].continue_()
-    expect(page.locator("#matches-count")).to_have_text("1")
-    expect(page.locator("#match")).to_be_hidden()  # it waits for the form
-    page.keyboard.press("Escape")
-    expect(page.get_by_role("dialog", name="It’s a match")).to_be_visible()
-    page.keyboard.press("Escape")
-    page.locator("#me-edit").click()
-    expect(form.get_by_label("Name")).to_have_value("Ada L")  # as it was left
-    form.get_by_role("button", name="Cancel").click()
-    page.locator("#me-edit").click()
-    expect(form.get_by_label("Name")).to_have_value("Ada")
-    form.get_by_role("button", name="Cancel").click()
-    assert visitor.first()
-    page.keyboard.press("ArrowRight")
-    expect(page.locator("#toast")).to_contain_text("like each other.")
-    expect(page.locator("#match")).to_be_hidden()
-    page.locator("#toast").get_by_role("button", name="Look").click()
-    expect(page.get_by_role("dialog", name="Your match")).to_contain_text("You share jazz and chess.")
-
-
-def test_a_match_that_is_told_after_leaving_covers_no_form(visitor: Visitor, site: Site) -> None:
-    one, two = site.couple()
-    site.like(two, one)
-    page = visitor.be(one).page
-    held: list[Route] = []
-
-    def hold(route: Route) -> None:
-        held.append(route)
-
-    page.route("**/swipes/**", hold)
-    assert visitor.first() == two
-    page.keyboard.press("ArrowRight")
-    page.get_by_role("button", name="Switch").click()
-    expect(page.locator("#start-tags .choice").first).to_be_visible()
-    with page.expect_response("**/swipes/**"):
-        held[0].continue_()
-    page.wait_for_timeout(300)
-    expect(page.locator("#match")).to_be_hidden()
-    page.go_back()
-    expect(page.locator("#matched bdi")).to_have_text("Bo")  # it is not lost
-
-
-def test_somebody_who_answers_later_is_a_match_too(visitor: Visitor, site: Site) -> None:
-    one, two = site.couple()
-    page = visitor.be(one).page
-    assert visitor.first() == two
-    page.keyboard.press("ArrowRight")
-    visitor.settled(one, 1)
-    assert site.like(two, one)
-    expect(page.get_by_role("dialog", name="It’s a match")).to_be_visible()
-    page.keyboard.press("Escape")
-    expect(page.get_by_role("button", name="Undo")).to_be_disabled()
 
 
 def test_where_nobody_is_left_one_tap_widens_a_filter(visitor: Visitor, site: Site) -> None:
@@ -379,94 +283,6 @@ def test_a_name_is_text_wherever_it_is_shown(visitor: Visitor, site: Site) -> No
     expect(page.locator("#matched bdi")).to_have_text(name)
     assert page.locator("img[src=x]").count() == 0
     assert page.locator("body script").count() == 0
-
-
-def test_somebody_of_many_tags_has_a_card_to_scroll(visiting: Visiting, site: Site) -> None:
-    visitor = visiting(viewport={"width": 320, "height": 640})
-    place = {"location": {"latitude": 73.0, "longitude": 20.0}, "within_km": 20}
-    names = [term["name"] for term in site.ok("GET", "/vocabulary")["terms"]]
-    one = site.person("Ada", i_look_for=["man"], **place)
-    two = site.person("Bo", i_am=["man"], i_look_for=["woman"], tags=names, **place)
-    page = visitor.be(one).page
-    assert visitor.first() == two
-    last = visitor.card.locator(".tag").last
-    expect(last).not_to_be_in_viewport()
-    visitor.card.locator(".tag").first.hover()
-    page.mouse.wheel(0, 3_000)
-    expect(last).to_be_in_viewport()
-
-
-def test_on_a_phone_nothing_is_cut_off(visiting: Visiting, site: Site) -> None:
-    visitor = visiting(viewport=PHONE, has_touch=True, is_mobile=True)
-    page = visitor.be(site.person("Wolfeschlegelsteinhausenbergerdorff" * 2)).page
-    first = visitor.first()
-    for name in ("Undo", "Pass", "Like", "Skip"):
-        box = page.get_by_role("button", name=name, exact=True).bounding_box()
-        assert box is not None
-        assert box["y"] + box["height"] <= PHONE["height"]
-        assert min(box["width"], box["height"]) >= 44
-    assert page.evaluate("() => document.documentElement.scrollWidth") <= PHONE["width"]
-    page.get_by_role("button", name="Pass").tap()
-    expect(visitor.card).not_to_have_attribute("data-id", first)
-    assert page.evaluate("() => document.documentElement.scrollHeight") <= PHONE["height"] + 1  # nothing is below the fold
-    page.locator("#me-edit").tap()
-    expect(page.get_by_role("dialog", name="Your profile")).to_be_visible()
-    assert page.evaluate("() => document.documentElement.scrollWidth") <= PHONE["width"]
-
-
-def test_on_its_side_a_phone_has_all_buttons_in_sight(visiting: Visiting, site: Site) -> None:
-    visitor = visiting(viewport={"width": 667, "height": 375}, has_touch=True, is_mobile=True)
-    page = visitor.be(site.person()).page
-    assert visitor.first()
-    for name in ("Undo", "Pass", "Like", "Skip", "Matches"):
-        expect(page.get_by_role("button", name=name, exact=True)).to_be_in_viewport(ratio=1)
-    expect(visitor.card.get_by_role("button", name="Tell me more")).to_be_in_viewport(ratio=1)
-    assert page.evaluate("() => document.documentElement.scrollHeight") <= 376
-    assert page.evaluate("() => document.documentElement.scrollWidth") <= 667
-
-
-def test_on_a_phone_one_line_tells_what_was_learned_and_opens_the_rest(visiting: Visiting, site: Site) -> None:
-    visitor = visiting(viewport=PHONE, has_touch=True, is_mobile=True)
-    page = visitor.be(site.person()).page
-    assert visitor.first()
-    strip, panel = page.locator("#strip"), page.locator("#learned")
-    expect(strip).to_contain_text("Here you see what it learns")
-    expect(panel).to_be_hidden()
-    said = set()
-    for swipes in (1, 2, 3):
-        page.get_by_role("button", name="Pass", exact=True).tap()
-        expect(page.locator("#moment")).to_contain_text(f"after {swipes} swipe")
-        expect(strip).to_have_text(re.compile(r"(More|Less): .+ of 48 clear"))
-        assert strip.locator("#strip-words").evaluate("words => words.scrollWidth <= words.clientWidth")  # nothing is cut off
-        said.add(strip.locator("#strip-bar").evaluate("bar => bar.style.getPropertyValue('--share')"))
-    assert len(said) == 3  # it moves with every swipe
-    strip.tap()
-    expect(panel).to_be_in_viewport()
-    expect(panel.locator("#sentences")).to_contain_text("It ")
-    page.go_back()  # the back button closes it
-    expect(panel).to_be_hidden()
-    assert visitor.first()
-    matches = page.get_by_role("button", name="Matches")
-    box = matches.bounding_box()
-    assert box is not None
-    assert box["y"] > PHONE["height"] / 2  # in reach of a thumb
-    matches.tap()
-    expect(page.locator("#people")).to_be_in_viewport()
-    page.keyboard.press("Escape")
-    expect(page.locator("#people")).to_be_hidden()
-    expect(matches).to_be_focused()
-
-
-def test_on_a_phone_an_invented_person_begins_with_the_goal(visiting: Visiting, site: Site) -> None:
-    visitor = visiting(viewport=PHONE, has_touch=True, is_mobile=True)
-    page = visitor.page
-    page.goto(site.address)
-    page.locator(".face-button").first.tap()
-    expect(page.get_by_role("button", name="Let them swipe 15 cards")).to_be_in_viewport()
-    expect(page.locator("#secret-likes")).not_to_be_empty()
-    page.go_back()  # closes it
-    expect(page.locator("#learned")).to_be_hidden()
-    assert visitor.first()
 
 
 def test_learning_shows_within_a_few_swipes_and_can_be_gone_through(visitor: Visitor, site: Site) -> None:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import resource
 import sqlite3
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, closing, contextmanager, suppress
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from threading import Barrier, Event, Thread
+from threading import Barrier, Thread
 from typing import Any
 
 import psycopg
@@ -23,6 +22,7 @@ from kaczmatch.service.domain.store import OutcomeUnknown, StoreUnavailable, Tra
 from kaczmatch.storage import DuplicateKey, SqlStore, database
 from kaczmatch.storage.group import LARGE_COMMIT
 from kaczmatch.storage.postgres import MOST_LOCKS
+from worlds.stores import held
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
 
@@ -38,24 +38,6 @@ def store(url: str) -> Iterator[SqlStore]:
     kept = SqlStore(url, waiting=500, together=100)
     yield kept
     kept.close()
-
-
-@contextmanager
-def held(store: SqlStore) -> Iterator[None]:
-    """What is written meanwhile waits."""
-    entered, go = Event(), Event()
-
-    def work(transaction: Transaction) -> None:
-        entered.set()
-        go.wait(30)
-
-    future = store.write(work)
-    entered.wait(30)
-    try:
-        yield
-    finally:
-        go.set()
-        future.result()
 
 
 @contextmanager
@@ -283,117 +265,6 @@ def test_two_stores_on_one_database_lose_nothing(url: str, crowd: int) -> None:
         assert sum(standing.swipes for standing in reader.find(PersonCounters)) == 2 * 2 * times
     for store in stores:
         store.close()
-
-
-def test_a_commit_leaves_the_database_of_sqlite_alone_and_a_thread_moves_the_log_into_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """To move the log takes as long as the disk does, and everybody would wait for that commit."""
-    monkeypatch.setattr("kaczmatch.storage.sqlite.MOVE_EVERY", 3600)
-    store, file = SqlStore(f"sqlite:///{tmp_path}/store.db"), tmp_path / "store.db"
-
-    def write(letter: str) -> None:
-        many = [HeldPerson(user=f"{place}", actor=letter * 40_000) for place in range(400)]
-        for first in range(0, 400, 50):
-            some = many[first : first + 50]
-            store.write(lambda transaction, some=some: [transaction.put(one) for one in some]).result()
-
-    before = file.read_bytes()
-    write("a")  # 16 MB, four times what SQLite would have moved by itself
-    assert file.read_bytes() == before
-    monkeypatch.setattr("kaczmatch.storage.sqlite.MOVE_EVERY", 0)
-    write("b")
-    deadline = time.monotonic() + 60
-    while b"b" * 1_000 not in file.read_bytes():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
-    store.close()
-
-
-def test_a_commit_of_sqlite_makes_no_temporary_file(tmp_path: Path) -> None:
-    """Statements of many rows note what they change, to be able to undo it. That is people's data, and as much as the commit."""
-    with closing(SqlStore(f"sqlite:///{tmp_path}/store.db")) as store:
-        many = [HeldPerson(user=f"{place}", actor="a" * 1_000) for place in range(1_000)]
-        store.write(lambda transaction: [transaction.put(one) for one in many]).result()
-        with held(store):  # what follows is one commit
-            changed = [replace(one, actor="b" * 1_000) for one in many]
-            store.write(lambda transaction: [transaction.put(one) for one in changed])
-            files = store.write(lambda transaction: (transaction.count(HeldPerson), open_files()))
-        number, names = files.result()
-    assert number == len(many)
-    assert any("store.db-wal" in name for name in names)
-    assert not [name for name in names if "etilqs" in name], "a temporary file of SQLite"
-
-
-def open_files() -> list[str]:
-    found = []
-    for link in Path("/proc/self/fd").iterdir():
-        with suppress(OSError):
-            found.append(str(link.readlink()))
-    return found
-
-
-def test_the_log_of_sqlite_does_not_grow_under_readers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """There is always somebody reading, so SQLite by itself would never start its log anew."""
-    limit = 2**20
-    monkeypatch.setattr("kaczmatch.storage.sqlite.LONG_LOG", limit)
-    store = SqlStore(f"sqlite:///{tmp_path}/store.db")
-    over = Event()
-
-    def read() -> None:
-        """The next one starts before the last one has ended."""
-        last = ExitStack()
-        while not over.wait(0.01):
-            following = ExitStack()
-            following.enter_context(store.read()).find(HeldPerson, limit=1)
-            last.close()
-            last = following
-        last.close()
-
-    reading = Thread(target=read)
-    reading.start()
-    longest = 0
-    for i in range(200):
-        store.write(
-            lambda transaction, i=i: [
-                transaction.put(HeldPerson(user=f"{i % 30}-{j}", actor=f"{i:04}" * 1_000)) for j in range(20)
-            ]
-        ).result()
-        longest = max(longest, (tmp_path / "store.db-wal").stat().st_size)
-    over.set()
-    reading.join()
-    store.close()
-    assert longest < 4 * limit
-
-
-def test_a_disk_that_is_full_when_the_log_is_moved_undoes_no_commit(tmp_path: Path) -> None:
-    """What is committed is in the log already: it was written, and is not written again."""
-    file = tmp_path / "store.db"
-    with closing(SqlStore(f"sqlite:///{file}")) as store:
-        store.write(lambda tx: [tx.put(HeldPerson(user=str(i), actor="x" * 3_000)) for i in range(300)]).result()
-        store.scrub()
-        ran: list[str] = []
-
-        def work(name: str) -> Callable[[Transaction], None]:
-            def one(transaction: Transaction) -> None:
-                ran.append(name)
-                transaction.put(HeldPerson(user=name, actor="x" * 50_000))
-
-            return one
-
-        soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-        store.database._too_long = 0  # type: ignore[attr-defined]
-        resource.setrlimit(resource.RLIMIT_FSIZE, (file.stat().st_size, hard))  # the database cannot grow, its log can
-        try:
-            with held(store):
-                futures = [store.write(work(name)) for name in ("a", "b")]
-            assert [future.result() for future in futures] == [None, None]
-            with pytest.raises(StoreUnavailable):
-                store.scrub()
-        finally:
-            resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-        assert ran == ["a", "b"]
-        store.scrub()
 
 
 def test_a_disk_that_fails_while_committing_leaves_the_outcome_open(url: str, monkeypatch: pytest.MonkeyPatch) -> None:

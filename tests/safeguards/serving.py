@@ -1,0 +1,231 @@
+"""Connections, requests, answers and what the process does beside them."""
+
+from __future__ import annotations
+
+from safeguards.fault import Fault
+
+STALLED = "tests/functional/api/test_stalled_clients.py"
+
+SERVING = (
+    Fault(
+        "that a response leaves as a whole",
+        "app/http_protocol.py",
+        "super().connection_made(_JoinedWrites(transport, self.loop))",
+        "super().connection_made(transport)",
+        "tests/unit/app/test_http_protocol.py -k whole",
+    ),
+    Fault(
+        "that what picks have read is read again on another day",
+        "cli/operate/picks.py",
+        ', "day": str(today(context))',
+        "",
+        "tests/functional/test_picks.py -k another_day",
+    ),
+    Fault(
+        "writing to see whether the store takes writes",
+        "app/health.py",
+        "if self._failure or now - self._written > SILENT_SECONDS or (",
+        "if (",
+        "tests/unit/app/test_health.py",
+    ),
+    Fault(
+        "readiness after a failed commit",
+        "app/health.py",
+        " or (outage is not None and now - outage < OUTAGE_SECONDS)",
+        "",
+        "tests/unit/app/test_health.py",
+    ),
+    Fault(
+        "holding back answers to wrong keys",
+        "api/authentication.py",
+        "        await wrong_credentials(request).hold_back(client_address(request.scope))\n",
+        "",
+        "tests/functional/api/test_quotas.py -k wrong",
+    ),
+    Fault(
+        "counting requests only once their body is there",
+        "api/middleware.py",
+        "                body = await read_body(receive, limit, self.unfinished, address, "
+        "lambda: self.authenticate(Request(scope)))\n",
+        "                self.in_progress._left -= 1\n"
+        "                body = await read_body(receive, limit, self.unfinished, address, "
+        "lambda: self.authenticate(Request(scope)))\n"
+        "                self.in_progress._left += 1\n",
+        f"{STALLED} -k 'beginnings and sqlite'",
+    ),
+    Fault(
+        "fewer connections than files",
+        "app/server.py",
+        "    return max(2, min(wanted, most - OTHER_FILES))",
+        "    return wanted",
+        f"{STALLED} -k 'more_sockets and sqlite'",
+    ),
+    Fault(
+        "the timer that closes stalled connections",
+        "app/connections.py",
+        "            self._timer = loop.call_later(SWEEP_SECONDS, self._tick, loop)\n        return True",
+        "            pass\n        return True",
+        f"{STALLED} -k slowly",
+    ),
+    Fault(
+        "turns for requests while many connections are closed",
+        "app/connections.py",
+        "_CLOSED_AT_ONCE: Final = 4",
+        "_CLOSED_AT_ONCE: Final = 100",
+        "tests/unit/app/test_connections.py",
+    ),
+    Fault(
+        "no task for a request without its body",
+        "app/http_protocol.py",
+        "        if not cycle.more_body:\n            self._begin()",
+        "        if True:\n            self._begin()",
+        "tests/unit/app/test_http_protocol.py",
+    ),
+    Fault(
+        "the time limit for heads",
+        "app/connections.py",
+        "                return self.head_seconds",
+        "                return self.head_seconds * 1_000",
+        "tests/unit/app/test_connections.py",
+    ),
+    Fault(
+        "the time limit for bodies",
+        "app/connections.py",
+        "                return self.body_seconds",
+        "                return self.body_seconds * 1_000",
+        "tests/unit/app/test_connections.py",
+    ),
+    Fault(
+        "the time limit for idle connections",
+        "app/connections.py",
+        "                return self.idle_seconds",
+        "                return self.idle_seconds * 1_000",
+        "tests/unit/app/test_connections.py",
+    ),
+    Fault(
+        "letting go of clients that do not read",
+        "app/http_protocol.py",
+        "return Awaited.READING if self.flow.write_paused else None",
+        "return None",
+        f"{STALLED} -k not_read",
+    ),
+    Fault(
+        "giving way to a process with fewer connections",
+        "app/shared_socket.py",
+        "number.bit_length() / 1000",
+        "0",
+        "tests/unit/app/test_shared_socket.py -k the_longer_it_waits",
+    ),
+    Fault(
+        "stalled connections that make room for newcomers",
+        "app/connections.py",
+        "            admitted = self._make_room(own)",
+        "            admitted = False",
+        "tests/unit/app/test_connections.py",
+    ),
+    Fault(
+        "the limit of a head that comes in pieces",
+        "app/http_protocol.py",
+        "        if self._unparsed > self._header_limit and not self._refused:\n",
+        "        if False:\n",
+        f"{STALLED} -k endless",
+    ),
+    Fault(
+        "the limit of a head that comes at once",
+        "app/http_protocol.py",
+        "        if self._unparsed > self._header_limit and self._head_size() > self._header_limit:\n",
+        "        if False:\n",
+        f"{STALLED} -k told_so",
+    ),
+    Fault(
+        "keeping what follows a body out of the headers",
+        "app/http_protocol.py",
+        "        self.headers = []  # what",
+        "        # what",
+        "tests/functional/api/test_http.py -k follows",
+    ),
+    Fault(
+        "reading large bodies only for somebody with a credential",
+        "api/request_bodies.py",
+        "if size > SMALL_BODY and not known:",
+        "if False:",
+        "tests/functional/api/test_http.py -k strangers",
+    ),
+    Fault(
+        "the share of an address in the memory for unfinished bodies",
+        "api/request_bodies.py",
+        "            if piece:\n",
+        "            if not pieces:\n",
+        f"{STALLED} -k beginnings",
+    ),
+    Fault(
+        "the share of an address in the requests in progress",
+        "api/address_shares.py",
+        "if taken > self._largest or amount > self._left:",
+        "if amount > self._left:",
+        "tests/functional/api/test_proxies.py",
+    ),
+    Fault(
+        "that only trusted proxies name their clients",
+        "app/server.py",
+        '"forwarded_allow_ips": list(settings.trusted_proxies),',
+        '"forwarded_allow_ips": "*",',
+        "tests/functional/api/test_proxies.py",
+    ),
+    Fault(
+        "the digits of a Content-Length",
+        "api/request_heads.py",
+        "if not value.isdigit() or len(value) > _LONGEST_LENGTH:",
+        "if not value.isdigit():",
+        "tests/functional/api/test_http.py -k digits",
+    ),
+    Fault(
+        "an encoded slash that is no separator",
+        "api/request_heads.py",
+        'return b"%2" in raw and b"%2f" in raw.lower()',
+        "return False",
+        "tests/functional/api/test_http.py -k slash",
+    ),
+    Fault(
+        "refusing a second Authorization header",
+        "api/request_heads.py",
+        "            if name in seen:\n",
+        "            if False:\n",
+        "tests/functional/api/test_http.py -k stand_alone",
+    ),
+    Fault(
+        "authorisation for another user's data",
+        "api/authentication.py",
+        "    if caller.may_act_for(user):\n",
+        "    if caller.user or caller.may_act_for(user):\n",
+        "tests/functional/api/test_access.py",
+    ),
+    Fault(
+        "the scope of a key",
+        "api/authentication.py",
+        "if not caller.scopes.intersection(scopes):",
+        "if False:",
+        "tests/functional/api/test_access.py",
+    ),
+    Fault(
+        "letting threads of requests run anywhere again when the service ends",
+        "app/request_core.py",
+        "            run_on(ALL_CORES, thread.native_id or 0)\n",
+        "            pass\n",
+        "tests/unit/app/test_request_core.py",
+    ),
+    Fault(
+        "that users swipe on cards of decks alone",
+        "api/routes/swipes.py",
+        "if asked.deck is None and caller.is_user:",
+        "if False:",
+        "tests/functional/api/test_outside_decks.py",
+    ),
+    Fault(
+        "the look at the kinds of stored profiles before the start",
+        "app/server.py",
+        "sorted(used - set(schema.kinds))",
+        "sorted(used - used)",
+        "tests/unit/app/test_check.py -k 'kinds and check'",
+    ),
+)

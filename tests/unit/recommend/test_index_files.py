@@ -1,0 +1,199 @@
+"""The index on disk: it comes back, others erase people in its files, and damaged ones are refused."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import date
+from pathlib import Path
+from typing import Any
+from zlib import crc32
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kaczmatch import InvalidInput, learner
+from kaczmatch.recommend.index import columns, storage
+from kaczmatch.recommend.index.candidate_index import CandidateIndex
+from kaczmatch.recommend.people.filters import FilterColumns
+from kaczmatch.recommend.people.profile import Profile
+from kaczmatch.recommend.people.schema import DATING
+from kaczmatch.recommend.people.vocabulary import Vocabulary
+from kaczmatch.recommend.scoring import Viewer
+from worlds.index_oracle import TODAY, everybody, learned_first
+
+
+def test_an_index_comes_back_from_disk_and_its_files_stay(crowd: Callable[..., Any], tmp_path: Path) -> None:
+    people = crowd(200)
+    people.index.remove(5, 6)
+    people.index.save(tmp_path / "index")
+    files = {path: path.read_bytes() for path in (tmp_path / "index").iterdir()}
+    opened = CandidateIndex.open(tmp_path / "index", people.learner)
+    viewer = people.viewer(0)
+    for index in (people.index, opened):
+        with index.reading() as view:
+            rows = view.rows(view.numbers(range(200)))
+            best = view.ids(
+                view.search(
+                    view.search_filter(viewer.profile, TODAY),
+                    index.viewer_weights(viewer, "product"),
+                    9,
+                    np.random.default_rng(0),
+                ).best
+            )
+        if index is people.index:
+            expected = rows, best
+    assert best == expected[1]
+    assert all(np.array_equal(a, b) for a, b in zip(rows, expected[0], strict=True))
+    opened.upsert(replace(people.profiles[1], id="new"))
+    opened.remove(1)
+    assert "new" in opened
+    assert 1 not in opened
+    assert {path: path.read_bytes() for path in (tmp_path / "index").iterdir()} == files
+    opened.save(tmp_path / "index")
+    assert len(CandidateIndex.open(tmp_path / "index", people.learner)) == 198
+    assert [path.name for path in tmp_path.iterdir()] == ["index"]
+
+
+def test_the_prior_of_newcomers_is_saved_too(crowd: Callable[..., Any], tmp_path: Path) -> None:
+    people = crowd(3, "tk")
+    taste = np.linspace(-1.0, 1.0, 13)
+    index = CandidateIndex(people.index.vocabulary, people.learner, prior=taste)
+    index.save(tmp_path / "index")
+    opened = CandidateIndex.open(tmp_path / "index", people.learner)
+    opened.upsert(people.profiles[0])
+    with opened.reading() as view:
+        rows = view.rows(view.numbers([0]))
+    np.testing.assert_allclose(rows.mean[:, 0] * rows.mean_scale[0], taste / np.linalg.norm(taste), atol=0.01)
+
+
+def test_a_damaged_or_foreign_folder_is_refused(crowd: Callable[..., Any], tmp_path: Path) -> None:
+    people = crowd(20)
+    people.index.save(tmp_path / "index")
+    with pytest.raises(InvalidInput, match="saved for ProbitDiagonal"):
+        CandidateIndex.open(tmp_path / "index", learner("tk"))
+    with pytest.raises(InvalidInput, match="not a saved index"):
+        CandidateIndex.open(tmp_path / "nothing", people.learner)
+    about = tmp_path / "index" / "index.json"
+    text = about.read_text()
+    other = text.partition("\n")[2].replace('"format": 3', '"format": 9')
+    about.write_text(f"{crc32(other.encode()):08x}\n{other}")
+    with pytest.raises(InvalidInput, match="format 9"):
+        CandidateIndex.open(tmp_path / "index", people.learner)
+    about.write_text(text.replace('"format": 3', '"format": 4'))
+    with pytest.raises(InvalidInput, match="damaged"):
+        CandidateIndex.open(tmp_path / "index", people.learner)
+    about.write_text(text)
+    path = tmp_path / "index" / "tags.npy"
+    path.write_bytes(path.read_bytes()[:-100])
+    with pytest.raises(InvalidInput, match="damaged"):
+        CandidateIndex.open(tmp_path / "index", people.learner)
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis.txt").write_text("years of work")
+    with pytest.raises(InvalidInput, match="not a saved index; name a new folder"):
+        people.index.save(tmp_path / "mine")
+    assert (tmp_path / "mine" / "thesis.txt").exists()
+    index = CandidateIndex(people.index.vocabulary, people.learner)
+    index.upsert(replace(people.profiles[0], id=(1, 2)))
+    with pytest.raises(InvalidInput, match="texts and whole numbers"):
+        index.save(tmp_path / "other")
+    assert not (tmp_path / "other").exists()
+
+
+def test_nothing_of_somebody_who_left_remains(crowd: Callable[..., Any], tmp_path: Path) -> None:
+    people = crowd(300)
+    canary = 1234.5677
+    marked = people.profiles[7].features.copy()
+    marked[-1] = canary
+    people.index.upsert(replace(people.profiles[7], id="canary-7", features=marked))
+    people.index.save(tmp_path / "before")
+    people.index.remove("canary-7")
+    people.index.save(tmp_path / "after")
+    needles = (np.float32(canary).tobytes(), b"canary-7")
+    for folder, there in (("before", True), ("after", False)):
+        raw = b"".join(path.read_bytes() for path in (tmp_path / folder).iterdir())
+        assert [needle in raw for needle in needles] == [there, there]
+
+
+@given(st.sets(st.integers(0, 39)), st.sets(st.integers(0, 39)), st.booleans())
+@settings(max_examples=40)
+def test_several_who_were_overwritten_in_a_saved_index_are_gone_and_nobody_else(
+    learned: set[int], erased: set[int], already_open: bool
+) -> None:
+    """Wherever their rows lie, also if it is the last one, and whether a process has the files mapped at that moment."""
+    rule, rng = learner("tk"), np.random.default_rng(0)
+    kinds = [{"woman"}, {"man"}, {"woman", "man"}]
+    people = {
+        one: Profile(
+            id=one,
+            i_am=kinds[one % 3],
+            i_look_for=kinds[2],
+            born=date(1990, 1, 1 + one % 20),
+            features=rng.integers(0, 2, 3).astype(float),
+        )
+        for one in range(40)
+    }
+    index = CandidateIndex(Vocabulary.of(["a", "b", "c"]), rule)
+    index.upsert(*people.values())
+    index.set_states({one: rule.start(rng.normal(size=3)) for one in sorted(learned)})
+    me = replace(people[0], id=-1, i_am=kinds[2], i_look_for=kinds[2])
+    with tempfile.TemporaryDirectory() as folder:
+        index.save(Path(folder) / "index")
+        opened = CandidateIndex.open(Path(folder) / "index", rule) if already_open else None
+        for one in sorted(erased):
+            assert storage.overwrite(Path(folder) / "index", one)
+        if opened is None:
+            opened = CandidateIndex.open(Path(folder) / "index", rule)
+        else:
+            weights = opened.viewer_weights(Viewer(me, rule, rule.start(np.ones(3))), "product")
+            with opened.reading() as view:
+                sought = view.search_filter(me, TODAY)
+                best = view.search(sought, weights, 100, rng).best
+                assert sorted(view.ids(best)) == sorted(view.ids(view.everybody(sought))) == sorted(people.keys() - erased)
+            more = {one: rule.start(np.ones(3)) for one in sorted(people.keys() - learned - erased)[:5]}
+            opened.set_states(more)
+            opened.remove(*erased)
+            learned |= more.keys()
+        leaves = {one for one in learned - erased if one % 4 == 0}
+        opened.remove(*leaves)
+        left = people.keys() - erased - leaves
+        assert learned_first(opened) == learned - erased - leaves
+        assert everybody(opened, me) == sorted(left)
+        with opened.reading() as view:
+            features = view.features(view.numbers(sorted(left)))
+    assert [row.tolist() for row in features] == [people[one].features.tolist() for one in sorted(left)]
+
+
+def test_a_chunk_that_is_split_keeps_an_overwritten_row_apart_and_no_copies(tmp_path: Path) -> None:
+    """Another process has erased somebody, and this one splits their chunk before it has heard of it."""
+    rule, n = learner("tk"), columns.CHUNK
+    index = CandidateIndex(Vocabulary.of(["a"]), rule)
+
+    def women(ids: np.ndarray) -> FilterColumns:
+        return FilterColumns(
+            DATING,
+            ids.tolist(),
+            *(np.full(len(ids), 1, np.uint32) for _ in range(2)),
+            (19500101 + ids % 40 * 10_000).astype(np.int32),
+            np.zeros(len(ids), np.uint8),
+            np.full(len(ids), 150, np.uint8),
+            *(np.zeros(len(ids), np.float32) for _ in range(3)),
+            np.full(len(ids), 1e9, np.float32),
+        )
+
+    index.upsert_columns(women(np.arange(n)), np.ones((n, 1)))
+    index.save(tmp_path / "index")
+    opened = CandidateIndex.open(tmp_path / "index", rule)
+    storage.overwrite(tmp_path / "index", 2000)
+    opened.upsert_columns(women(np.array([n])), np.ones((1, 1)))
+    opened.remove(2000)
+    me = Profile(id=-1, i_am={"woman"}, i_look_for={"woman"}, born=date(1980, 1, 1), features=np.ones(1), ages=(0, 150))
+    assert everybody(opened, me) == [one for one in range(n + 1) if one != 2000]
+    table = opened._table
+    assert len(table) == len(opened) == n
+    behind = np.arange(columns.CHUNK) >= table.used[:, None]
+    assert not table.columns.i_am[behind].any()
+    assert not table.columns.born[behind].any()
