@@ -79,11 +79,11 @@ def test_a_damaged_or_foreign_folder_is_refused(crowd: Callable[..., Any], tmp_p
         CandidateIndex.open(tmp_path / "nothing", people.learner)
     about = tmp_path / "index" / "index.json"
     text = about.read_text()
-    other = text.partition("\n")[2].replace('"format": 3', '"format": 9')
+    other = text.partition("\n")[2].replace('"format": 4', '"format": 9')
     about.write_text(f"{crc32(other.encode()):08x}\n{other}")
     with pytest.raises(InvalidInput, match="format 9"):
         CandidateIndex.open(tmp_path / "index", people.learner)
-    about.write_text(text.replace('"format": 3', '"format": 4'))
+    about.write_text(text.replace('"format": 4', '"format": 5'))
     with pytest.raises(InvalidInput, match="damaged"):
         CandidateIndex.open(tmp_path / "index", people.learner)
     about.write_text(text)

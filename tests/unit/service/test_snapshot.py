@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import stat
+import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
-import numpy as np
 import pytest
 
 from kaczmatch.app.backups import back_up, restore
@@ -21,6 +21,7 @@ from kaczmatch.service.meeting import snapshot_keeping
 from kaczmatch.service.meeting.serving_index import ServingIndex
 from kaczmatch.service.operations.maintenance import Maintenance
 from kaczmatch.storage import SqlStore
+from worlds.snapshots import from_store, known, renewed, started
 from worlds.town import Town
 
 
@@ -37,41 +38,6 @@ def town(tmp_path: Path, files: SnapshotFiles) -> Iterator[Town]:
         town.swipe("w0", "m1")
         town.swipe("w1", "m1", "pass")
         yield town
-
-
-def known(index: ServingIndex, town: Town, *, compact: bool = True) -> dict[Any, Any]:
-    """All that a process has in memory to deal decks from. `compact`: with the rounded states by which it finds a shortlist."""
-    people = index.recommender.index
-    with people.reading() as view:
-        numbers = view.all_numbers()
-        rows, columns = view.candidate_rows(numbers), view.rows(numbers)
-    found = {}
-    for place, user in enumerate(rows.ids()):
-        (state,) = index.recommender.states([user])
-        found[user] = (
-            state.to_bytes(),
-            rows.features[place].tolist(),
-            np.round(rows.appeal[place], 6).tolist(),  # it fades with time
-            [
-                np.round(column[..., place], 6).tolist()
-                for column in columns[1 : None if compact else columns._fields.index("mean")]
-            ],
-            round(index.exposure.cards_of(user, town.now), 9),
-        )
-    return found
-
-
-def started(town: Town, **changes: Any) -> tuple[ServingIndex, list[int]]:
-    """Another process, and how many people it read from the store page by page."""
-    index, built = ServingIndex(replace(town.context, **changes)), []
-    build = index._build
-    index._build = lambda **how: (built.append(1), build(**how))[1]  # type: ignore[method-assign, misc]
-    index.load()
-    return index, built
-
-
-def from_store(town: Town) -> ServingIndex:
-    return started(town, snapshot=None)[0]
 
 
 def test_the_first_process_writes_it_and_the_next_one_maps_it(town: Town, files: SnapshotFiles) -> None:
@@ -162,6 +128,28 @@ def test_other_rules_need_another_one(town: Town) -> None:
     assert known(town.world, town) == known(from_store(town), town)
 
 
+RULES = """
+from types import SimpleNamespace
+from kaczmatch.recommend.people.schema import Schema
+from kaczmatch.service.domain.config import ServiceConfig
+from kaczmatch.service.meeting import index_snapshot
+kinds = ("founder", "engineer", "designer", "investor")
+schema = Schema(kinds, looks_for={"founder": frozenset(kinds)}, capacity={"investor": 3, "engineer": 1})
+print(index_snapshot._rules(SimpleNamespace(config=ServiceConfig(schema=schema))))
+"""
+
+
+def test_every_process_has_the_same_rules() -> None:
+    """Python orders the texts of a set anew in each process; then each would refuse what the others have written."""
+    said = {
+        subprocess.run(  # noqa: S603
+            [sys.executable, "-c", RULES], env=os.environ | {"PYTHONHASHSEED": seed}, check=True, capture_output=True
+        ).stdout
+        for seed in ("1", "2", "3")
+    }
+    assert len(said) == 1
+
+
 def test_another_model_needs_another_one(town: Town) -> None:
     renewed(town)
     town.relearning.relearn("probit", {}, town.world.recommender.index.prior)
@@ -190,26 +178,6 @@ def test_a_damaged_one_is_built_anew(town: Town, files: SnapshotFiles) -> None:
         index, built = started(town)
         assert built == [1], damage
         assert known(index, town) == known(from_store(town), town)
-
-
-def renewed(town: Town, *, due: bool = True) -> bool:
-    """As a process of its own writes it."""
-    town.world.follow()
-    world = town.world
-
-    def write() -> None:
-        ServingIndex(town.context).write_snapshot()
-
-    if due:
-        world._keep_snapshot()
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(snapshot_keeping, "_MUCH", -1)
-            patch.setattr(snapshot_keeping, "_SHARE", 10**9)
-            done = world.renew_snapshot(write)
-    else:
-        done = world.renew_snapshot(write)
-    world.follow()
-    return done
 
 
 def test_it_is_renewed_when_much_has_changed_and_processes_go_over_to_it(town: Town, files: SnapshotFiles) -> None:
@@ -278,28 +246,3 @@ def test_while_another_one_is_written_no_change_is_missed(town: Town) -> None:
     assert built == []
     assert "m3" not in index.recommender.index
     assert known(index, town) == known(from_store(town), town)
-
-
-def test_an_erased_person_is_overwritten_and_every_process_removes_the_row(town: Town, files: SnapshotFiles) -> None:
-    renewed(town)
-    other, _ = started(town)
-    place = int(np.load(files.folder / "home.npy")[other.recommender.index.numbers_of(["m1"])[0]])
-    chunk, row = divmod(place, np.load(files.folder / "born.npy").shape[-1])
-    assert np.load(files.folder / "born.npy")[chunk, row]
-    town.erasing.erase("m1")
-    for name in ("born", "tags", "mean", "said", "x", "offset", "i_am", "i_look_for"):
-        column = np.load(files.folder / f"{name}.npy")
-        assert not column[chunk][..., row].any(), name
-    assert b"m1" not in (files.folder / "id_text.npy").read_bytes()
-    for index in (other, town.world):
-        index.follow()
-        assert known(index, town) == known(from_store(town), town)
-        assert len(index) == 9
-
-
-def test_what_was_left_half_written_is_removed(town: Town, files: SnapshotFiles) -> None:
-    for left in (files.next, files.next.with_name(f".{files.next.name}.0a1b")):
-        left.mkdir()
-        (left / "id_text.npy").write_bytes(b"somebody")
-    started(town)
-    assert {path.name for path in files.folder.parent.iterdir() if path.is_dir()} == {"snapshot"}

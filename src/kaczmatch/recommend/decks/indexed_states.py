@@ -56,13 +56,11 @@ class IndexedStates(StatesByNumber):
             with self.index.changing():
                 for older in self._states[1:]:
                     self._grow(older.people())
-            states = self._states[0]
-            odd = self.index.ids_of(np.array([*states.odd], np.int32))
-            self.index.save(folder, {**about, "odd": odd}, {**states.arrays(), **arrays})
+            self.index.save(folder, about, {**self._states[0].arrays(), **arrays})
 
     @classmethod
     def open(cls, folder: Path, learner: Learner, prior: Prior) -> tuple[IndexedStates, dict[str, Any], dict[str, NDArray[Any]]]:
-        """What `save` wrote, mapped: people and states, and what else was saved. The states of those in `odd` are not known."""
+        """What `save` wrote, mapped: people and states, and what else was saved. Odd states (`state_odd`) are not known."""
         index, about, arrays = CandidateIndex.opened(folder, learner)
         people = cls(index, prior)
         try:

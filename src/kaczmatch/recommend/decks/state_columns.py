@@ -57,13 +57,16 @@ class StateColumns:
         return columns
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """All states but the odd ones, for `kept_in`."""
+        """All states but the odd ones, for `kept_in`; and whose are odd, by number."""
         here = np.flatnonzero(self.rows)
+        odd = np.zeros(max(self.odd, default=-1) + 1, np.uint8)
+        odd[[*self.odd]] = 1
         rows = np.zeros_like(self.rows)
         rows[here] = np.arange(1, len(here) + 1)
         return {
             "state_cells": gathered_rows(self.kept, self.changed, np.append(np.int32(_START), self.rows[here])),
             "state_rows": rows,
+            "state_odd": odd,
         }
 
     def people(self) -> PersonNumbers:

@@ -64,16 +64,14 @@ class PackedIds(NamedTuple):
         taken[taken] = self.text[first[taken]] != 0
         return taken
 
-    def overwrite(self, identifier: Hashable) -> int:
-        """Leave nothing of an identifier. Returns the number it had, or -1."""
+    def overwrite(self, identifier: Hashable) -> None:
+        """Leave nothing of an identifier."""
         query = _joined([_encoded(identifier)])
         slot = int(_slots_of(self.text, self.begins, self.slots, *query)[0])
-        if slot < 0:
-            return -1
-        number = int(self.slots[slot]) - 1
-        self.slots[slot] = _OVERWRITTEN
-        self.text[self.begins[number] : self.begins[number + 1]] = 0
-        return number
+        if slot >= 0:
+            number = int(self.slots[slot]) - 1
+            self.slots[slot] = _OVERWRITTEN
+            self.text[self.begins[number] : self.begins[number + 1]] = 0
 
 
 def _can_be_packed(identifier: Hashable) -> bool:

@@ -10,7 +10,7 @@ import json
 import os
 import shutil
 import uuid
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
 from zlib import crc32
@@ -24,7 +24,7 @@ from kaczmatch.recommend.index.columns import DTYPES, Array, IndexColumns
 from kaczmatch.recommend.index.id_numbers import IdNumbers
 from kaczmatch.recommend.index.packed_ids import PackedIds
 
-_FORMAT: Final = 3
+_FORMAT: Final = 4
 ABOUT: Final = "index.json"
 _BY_CHUNK: Final = ("used", "kind", "cells")  # arrays of the table beside its columns
 _OF_TABLE: Final = (*_BY_CHUNK, "home")
@@ -121,7 +121,8 @@ def overwrite(folder: Path, identifier: Hashable) -> bool:
     def changed(name: str) -> Array:
         return np.asarray(np.load(folder / f"{name}.npy", mmap_mode="r+"))
 
-    number = PackedIds(*map(changed, _IDS)).overwrite(identifier)
+    ids = PackedIds(*map(changed, _IDS))
+    (number,) = ids.numbers([identifier]).tolist()
     if number < 0:
         return False
     places = [int(changed("home")[number]), *(place for copied, _, place in about["copies"] if copied == number)]
@@ -137,9 +138,9 @@ def overwrite(folder: Path, identifier: Hashable) -> bool:
                 changed(name)[row] = 0
     for name in about.get("by_number", ()):
         changed(name)[number : number + 1] = 0  # it may be shorter: nobody beyond its end has a value
-    for name in about["arrays"]:
-        with (folder / f"{name}.npy").open("rb") as file:
-            os.fsync(file.fileno())
+    _sync_all(folder, about["arrays"])
+    ids.overwrite(identifier)  # last: as long as it is there, whoever was interrupted finds the row again
+    _sync_all(folder, _IDS)
     return True
 
 
@@ -182,6 +183,12 @@ def _synced(path: Path, write_to: Any) -> None:
         write_to(file)
         file.flush()
         os.fsync(file.fileno())
+
+
+def _sync_all(folder: Path, names: Iterable[str]) -> None:
+    for name in names:
+        with (folder / f"{name}.npy").open("rb") as file:
+            os.fsync(file.fileno())
 
 
 def _sync(folder: Path) -> None:

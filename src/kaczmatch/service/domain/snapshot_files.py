@@ -64,15 +64,10 @@ class SnapshotFiles:
 
     def tidy(self) -> None:
         """Remove what a process has left that was killed while it wrote."""
-        opened = self._lock_file("building")
-        try:
-            fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        # While another one is being written, or waits to be swapped in, nothing was left.
+        with suppress(BlockingIOError), self._locked("renewing", wait=False), self._locked("building", wait=False):
             for left in (self.next, *self.folder.parent.glob(f".{self.next.name}.*")):
                 shutil.rmtree(left, ignore_errors=True)
-        except BlockingIOError:
-            pass  # one is being written
-        finally:
-            os.close(opened)
 
     def changed(self) -> tuple[NDArray[np.int64], int]:
         """Who has changed since, by number, and up to which change that is known. 0: nobody has kept the list."""
@@ -127,15 +122,21 @@ class SnapshotFiles:
             yield
 
     @contextmanager
+    def renewing(self) -> Iterator[None]:
+        """Another one is written by another process, and then swapped in by this one."""
+        with self._locked("renewing"):
+            yield
+
+    @contextmanager
     def _changing(self) -> Iterator[None]:
         with self._locked("lock"):
             yield
 
     @contextmanager
-    def _locked(self, name: str) -> Iterator[None]:
+    def _locked(self, name: str, *, wait: bool = True) -> Iterator[None]:
         opened = self._lock_file(name)
         try:
-            fcntl.flock(opened, fcntl.LOCK_EX)
+            fcntl.flock(opened, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
             yield
         finally:
             os.close(opened)

@@ -108,9 +108,10 @@ class IndexLoading(ABC):
             return False
         self._renewing = True
         try:
-            write()
-            with self._following:
-                self._put_in_place(files)
+            with files.renewing():
+                write()
+                with self._following:
+                    self._put_in_place(files)
         finally:
             self._renewing = False
         return True

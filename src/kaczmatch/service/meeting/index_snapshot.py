@@ -63,7 +63,7 @@ def write_snapshot(files: SnapshotFiles, context: Context, made: IndexSnapshot) 
         "day": made.day.isoformat(),
         "counted_until": made.counted_until.isoformat(),
         "cards_in": origin,
-        "by_number": ["cards", "state_rows"],
+        "by_number": ["cards", "state_rows", "state_odd"],
         "by_row": {"state_cells": "state_rows"},
     }
     made.people.save(files.next, about, {"cards": cards})
@@ -99,7 +99,7 @@ def open_snapshot(files: SnapshotFiles, context: Context, oldest: datetime) -> I
         events=about["events"],
         day=date.fromisoformat(about["day"]),
         stale=stale,
-        odd=about["odd"],
+        odd=[str(one) for one in people.index.ids_of(np.flatnonzero(arrays["state_odd"]).astype(np.int32))],
     )
 
 
@@ -110,6 +110,7 @@ def fits(snapshot: IndexSnapshot, reader: Reader) -> bool:
 
 
 def _rules(context: Context) -> int:
-    """What people in the index depend on, beside the store."""
-    config = context.config
-    return crc32(repr((config.schema, config.away_days, config.appeal)).encode())
+    """What people in the index depend on, beside the store; without sets, which every process orders anew."""
+    config, schema = context.config, context.config.schema
+    said = (schema.kinds, schema.minimum_age, schema.age_required, sorted(schema.capacity.items()))
+    return crc32(repr((said, config.away_days, config.appeal)).encode())

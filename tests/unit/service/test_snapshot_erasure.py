@@ -1,0 +1,114 @@
+"""What a snapshot holds of people is theirs: whoever is erased is overwritten, and nothing half-written is left."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from kaczmatch.recommend.decks.policy import PaperPolicy
+from kaczmatch.recommend.index import storage
+from kaczmatch.service.domain.snapshot_files import SnapshotFiles
+from kaczmatch.service.meeting import snapshot_keeping
+from kaczmatch.service.meeting.serving_index import ServingIndex
+from kaczmatch.storage import SqlStore
+from worlds.snapshots import from_store, known, renewed, started
+from worlds.town import Town
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> SnapshotFiles:
+    return SnapshotFiles(tmp_path / "data" / "snapshot", least_people=0)
+
+
+@pytest.fixture
+def town(tmp_path: Path, files: SnapshotFiles) -> Iterator[Town]:
+    with closing(SqlStore(f"sqlite:///{tmp_path}/store.db")) as store:
+        town = Town(store, snapshot=files)
+        town.couples(5)
+        town.swipe("w0", "m1")
+        town.swipe("w1", "m1", "pass")
+        yield town
+
+
+def test_an_erased_person_is_overwritten_and_every_process_removes_the_row(town: Town, files: SnapshotFiles) -> None:
+    renewed(town)
+    other, _ = started(town)
+    place = int(np.load(files.folder / "home.npy")[other.recommender.index.numbers_of(["m1"])[0]])
+    chunk, row = divmod(place, np.load(files.folder / "born.npy").shape[-1])
+    assert np.load(files.folder / "born.npy")[chunk, row]
+    town.erasing.erase("m1")
+    for name in ("born", "tags", "mean", "said", "x", "offset", "i_am", "i_look_for"):
+        column = np.load(files.folder / f"{name}.npy")
+        assert not column[chunk][..., row].any(), name
+    assert b"m1" not in (files.folder / "id_text.npy").read_bytes()
+    for index in (other, town.world):
+        index.follow()
+        assert known(index, town) == known(from_store(town), town)
+        assert len(index) == 9
+
+
+def test_what_was_left_half_written_is_removed(town: Town, files: SnapshotFiles) -> None:
+    for left in (files.next, files.next.with_name(f".{files.next.name}.0a1b")):
+        left.mkdir()
+        (left / "id_text.npy").write_bytes(b"somebody")
+    started(town)
+    assert {path.name for path in files.folder.parent.iterdir() if path.is_dir()} == {"snapshot"}
+
+
+def test_whoever_waits_for_the_end_of_a_session_is_overwritten_too(tmp_path: Path, files: SnapshotFiles) -> None:
+    """Their states have another length, with swipes that are still to be learned from."""
+    with closing(SqlStore(f"sqlite:///{tmp_path}/store.db")) as store:
+        town = Town(store, learner="block-tk", settings={}, snapshot=files, policy=PaperPolicy())
+        town.couples(5)
+        town.swipe("w3", "m1")
+        assert renewed(town)
+        index, built = started(town)
+        assert built == []
+        assert known(index, town) == known(from_store(town), town)
+        assert index.recommender.states(["w3"]) != index.recommender.states(["w2"])
+        town.erasing.erase("w3")
+        assert [path.name for path in files.folder.iterdir() if b"w3" in path.read_bytes()] == []
+
+
+def test_an_erasure_that_was_interrupted_is_done_when_it_is_tried_again(
+    town: Town, files: SnapshotFiles, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Wherever it was killed: as long as anything of the person is there, they are found."""
+    renewed(town)
+    place = int(np.load(files.folder / "home.npy")[town.world.recommender.index.numbers_of(["m1"])[0]])
+    chunk, row = divmod(place, np.load(files.folder / "born.npy").shape[-1])
+
+    def killed(*_: object) -> None:
+        raise InterruptedError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(storage.os, "fsync", killed)
+        with pytest.raises(InterruptedError):
+            storage.overwrite(files.folder, "m1")
+    assert storage.overwrite(files.folder, "m1")
+    assert not np.load(files.folder / "born.npy")[chunk, row]
+    assert b"m1" not in (files.folder / "id_text.npy").read_bytes()
+    assert not storage.overwrite(files.folder, "m1")
+
+
+def test_one_that_waits_to_be_swapped_in_was_not_left_behind(town: Town, files: SnapshotFiles) -> None:
+    """A process that starts at this moment tidies up."""
+    town.world.follow()
+    before = files.version()
+
+    def write() -> None:
+        ServingIndex(town.context).write_snapshot()
+        started(town)
+        assert files.next.exists()
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(snapshot_keeping, "_MUCH", -1)
+        patch.setattr(snapshot_keeping, "_SHARE", 10**9)
+        town.world._keep_snapshot()
+        assert town.world.renew_snapshot(write)
+    assert files.version() != before
+    assert not files.next.exists()
