@@ -29,8 +29,9 @@ import uvicorn
 from fastapi import FastAPI
 
 from kaczmatch.api.store_futures import result_of
+from kaczmatch.app.asgi import TURN_SECONDS
 from kaczmatch.app.request_core import LOOK_SECONDS, RequestCore
-from kaczmatch.app.server import TURN_SECONDS, uvicorn_options
+from kaczmatch.app.server import uvicorn_options
 from kaczmatch.schemas.swipes import SwipeRequest
 from kaczmatch.settings.model import Settings
 from kaczmatch.storage.group import LARGE_COMMIT, LINGER

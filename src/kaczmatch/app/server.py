@@ -18,7 +18,7 @@ from typing import Any
 import uvicorn
 
 from kaczmatch.api.metrics import SHARED_FOLDER
-from kaczmatch.app.asgi import create_app
+from kaczmatch.app.asgi import TURN_SECONDS, create_app
 from kaczmatch.app.composition import open_store, service_config_of, webhook_sender_of
 from kaczmatch.app.connections import ConnectionLimits, Connections
 from kaczmatch.app.demo.key import NAME
@@ -37,7 +37,6 @@ from kaczmatch.storage.sql import SqlReader, looked_at
 DRAIN_SECONDS = 30
 PATIENCE = 2.0  # seconds of silence, then people want to know what is being done
 SLOW_STEPS = {"compiling kernels": ", once per installation, which takes half a minute"}
-TURN_SECONDS = 0.0005  # requests and commits take turns; with Python's own five milliseconds they wait for each other
 OTHER_FILES = 256  # that a process has open beside connections: databases, logs, imports
 ONE_THREAD = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
 

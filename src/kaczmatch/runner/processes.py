@@ -115,7 +115,8 @@ def _without_interrupts() -> Iterator[None]:
 
 def died(part: object, memory: int) -> str:
     limit = f"; it may take {memory / 2**20:,.0f} MiB" if memory else ""
-    return f"part {part!r} ended the process that worked on it {TRIES} times, perhaps for want of memory{limit}"
+    said = f"a part of {len(part):,}" if isinstance(part, list) else f"part {part!r}"  # lists are of people, whom no error names
+    return f"{said} ended the process that worked on it {TRIES} times, perhaps for want of memory{limit}"
 
 
 def _run(part: Any) -> Any:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from kaczmatch.app import asgi
 from kaczmatch.app.health import ProcessHealth
 from kaczmatch.app.logs import log_file
 from kaczmatch.app.server import announce_start
@@ -58,3 +59,14 @@ def test_log_lines_go_to_a_file_where_somebody_reads_the_terminal(
     settings = Settings.model_validate({"data": tmp_path, "log": chosen})
     assert log_file(settings) == (tmp_path / "kaczmatch.log" if in_file else None)
     assert json.loads(settings.model_dump_json())["log"] == chosen
+
+
+def test_threads_of_every_worker_take_turns_quickly(monkeypatch: pytest.MonkeyPatch) -> None:
+    """uvicorn starts workers as processes of their own, which have nothing from the one that began them."""
+    said: list[float] = []
+    monkeypatch.setattr(asgi, "read", Settings)
+    monkeypatch.setattr(asgi, "create_app", lambda _: None)
+    monkeypatch.setattr(asgi, "set_up_logs_of", lambda _: None)
+    monkeypatch.setattr(sys, "setswitchinterval", said.append)
+    asgi.create()
+    assert said == [asgi.TURN_SECONDS]

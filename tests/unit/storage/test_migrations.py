@@ -6,15 +6,18 @@ from collections.abc import Iterator
 from contextlib import closing
 from hashlib import sha256
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+from alembic import command
 from alembic.autogenerate import compare_metadata
+from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import inspect
 
 from kaczmatch.service.domain.records import RECORDS, HeldPerson, LogRecord
-from kaczmatch.storage import SchemaOutOfDate, SqlStore
+from kaczmatch.storage import SchemaOutOfDate, SqlStore, migrating
 from kaczmatch.storage.connecting import connected
 from kaczmatch.storage.database import Database
 from kaczmatch.storage.migrating import FOLDER, configured, migrate, pending
@@ -64,6 +67,23 @@ def test_step_by_step(url: str) -> None:
     for step in STEPS:
         assert migrate(url, step) == (step,)
     same_as_the_records(url)
+
+
+def test_what_a_new_index_sorts_goes_to_a_file_and_what_a_commit_notes_does_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """SQLite sorts in memory otherwise, and a log may be larger."""
+    kept, url = list[int](), f"sqlite:///{tmp_path}/new.db"
+
+    def upgrade(config: Config, revision: str) -> None:
+        kept.append(config.attributes["connection"].exec_driver_sql("PRAGMA temp_store").scalar())
+        command.upgrade(config, revision)
+
+    monkeypatch.setattr(migrating, "command", SimpleNamespace(upgrade=upgrade))
+    migrate(url)
+    with closing(SqlStore(url)) as store, store.database.writer.connect() as connection:
+        kept.append(connection.exec_driver_sql("PRAGMA temp_store").scalar() or 0)
+    assert kept == [1, 2]
 
 
 def test_a_migration_that_is_in_use_is_not_edited() -> None:
