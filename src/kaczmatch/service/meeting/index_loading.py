@@ -221,8 +221,7 @@ class IndexLoading(ABC):
     def _begin(self, *, serving: bool) -> tuple[ActiveVersions, int, int]:
         """The versions in use, and the numbers to follow changes and events from."""
         if serving:
-            registered = self.context.store.write(self._register, locks=[CHANGES]).result()
-            self._process = registered or self._process
+            self._process = self.context.store.write(self._register, locks=[CHANGES]).result() or self._process
         with self.context.store.read() as reader:
             changes, events = recent_numbers(reader)
             current = self.context.catalogue.current(reader)
