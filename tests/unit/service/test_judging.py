@@ -13,12 +13,15 @@ import pytest
 from kaczmatch import InvalidInput, learner
 from kaczmatch.recommend.decks.policy import Always, DeckPlan, MutualPolicy, PaperPolicy
 from kaczmatch.recommend.samplers.registry import sampler
-from kaczmatch.service.domain.records import Event, StoredDeck
+from kaczmatch.service.domain import appearances
+from kaczmatch.service.domain.records import Event, StoredDeck, StoredExposure
 from kaczmatch.service.domain.store import Snapshot
 from kaczmatch.service.experiments import past_log
 from kaczmatch.service.experiments.hindsight import Hindsight
 from kaczmatch.service.experiments.off_policy import OffPolicyEvaluation, TargetPolicy
+from kaczmatch.service.meeting.decks import Decks
 from kaczmatch.service.meeting.open_deck import OpenDeck
+from kaczmatch.service.meeting.serving_index import ServingIndex
 from kaczmatch.service.meeting.swipes import Swipe, Swipes
 from kaczmatch.service.meeting.viewer_context import ViewerContext, ViewerState, load_viewer_context, load_viewer_state
 from worlds.simulated import SimulatedTown, logged
@@ -83,6 +86,46 @@ def test_hindsight_is_what_was_seen_then() -> None:
     assert any(one.answers.liked and one.answers.passed for one in met)
     assert any(one.matched_or_blocked for one in met)
     assert {one.deck.model for one in met} == {1, 2}
+
+
+def test_every_logged_probability_is_found_again_deck_by_deck(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the same chance. The process that dealt was started again meanwhile, and knew exposure from what is stored of it."""
+    monkeypatch.setattr(appearances, "DECKS_AT_LEAST", 20)
+    monkeypatch.setattr(appearances, "PEOPLE_PER_DECK", 10**6)
+    town, seeds = SimulatedTown(3, couples=20, policy=MutualPolicy(uniform_floor=0.3), exposure_cap=1.0), list[int]()
+
+    def fresh_rng() -> np.random.Generator:
+        seeds.append(len(seeds))
+        return np.random.default_rng(seeds[-1])
+
+    for _ in range(3):
+        town.world = ServingIndex(town.context)
+        town.world.load()
+        town.decks = Decks(town.context, town.world, fresh_rng)
+        town.day()
+        assert appearances.file_decks(town.context) > 0
+    assert town.find(StoredExposure)
+    rated, capped = 0, 0
+    with town.context.store.read() as reader:
+        past_decks = Hindsight(town.context, reader, town.context.config.policy).past_decks()
+        for one, seed in zip(past_decks, seeds, strict=True):
+            again = one.recommender.simulate(
+                one.viewer,
+                len(one.cards),
+                [card.candidate for card in one.cards],
+                now=one.deck.at,
+                rng=np.random.default_rng(seed),
+                blocked=one.matched_or_blocked,
+                answers=one.answers,
+                admirers=one.admirers,
+                experience=one.experience,
+                exposure=one.exposure,
+            )
+            assert again.propensities == pytest.approx([card.propensity for card in one.cards], rel=1e-12, abs=0.0)
+            rated += bool((again.propensities < 1.0).any())
+            capped += bool(one.exposure.over_cap(40, one.deck.at))
+    assert rated > 100, "probabilities of one would be found by anybody"
+    assert capped > 100, "nobody over the cap, and exposure would not matter"
 
 
 def test_swipes_that_were_imported_later_are_not_known_before() -> None:
