@@ -226,6 +226,27 @@ MEETING = (
         "tests/faults/test_erasure.py -k 'nothing and sqlite'",
     ),
     Fault(
+        "that an id is overwritten in the snapshot after everything else",
+        "recommend/index/storage.py",
+        "    (number,) = ids.numbers([identifier]).tolist()",
+        "    (number,) = ids.numbers([identifier]).tolist()\n    ids.overwrite(identifier)",
+        "tests/unit/service/test_snapshot_erasure.py -k 'interrupted'",
+    ),
+    Fault(
+        "that no process tidies a snapshot away which waits to be swapped in",
+        "service/domain/snapshot_files.py",
+        'self._locked("renewing", wait=False), ',
+        "",
+        "tests/unit/service/test_snapshot_erasure.py -k 'swapped_in'",
+    ),
+    Fault(
+        "the exposure that a process knows when it starts",
+        "service/domain/appearances.py",
+        "        yield _counts(row.cards), row.until",
+        "        yield {}, row.until",
+        "tests/unit/service/test_judging.py -k 'found_again'",
+    ),
+    Fault(
         "the list of who has changed since the snapshot",
         "service/meeting/snapshot_keeping.py",
         "        files.add_changed(version, numbers, self.changes.next - 1)",
