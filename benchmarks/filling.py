@@ -16,7 +16,7 @@ import service
 from copied_people import copy_people
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
-SESSION, TOGETHER, FURTHER = 10, 100, 20_000
+SESSION, TOGETHER, FURTHER = 10, 100, 50_000
 COLUMNS = ["id", "name", "born", "i_am", "i_look_for", "youngest", "oldest", "latitude", "longitude", "within_km", "tags"]
 
 

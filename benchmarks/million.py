@@ -1,7 +1,7 @@
 """What people cost: start, memory, decks, swipes and bulk commands of the service on SQLite, at several sizes in one run.
 
 The people and their swipes are made up from a seed and imported by the command. Every tenth has swiped ten times. A larger size
-begins with copies of the people of the first (`copied_people.py`), and what is imported there are 20,000 more and their swipes.
+begins with copies of the people of the first (`copied_people.py`), and what is imported there are 50,000 more and their swipes.
 Before decks are dealt, the service has ended the sessions of the import.
 
 Figures are processor time of the service or the command, since machines differ; only rates are by the clock, with the client on

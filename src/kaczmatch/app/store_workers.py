@@ -55,7 +55,7 @@ def _are_many(store: Store) -> bool:
 def _once(place: Settings | Path, opened: Callable[[], Context]) -> Context:
     if not _opened or _opened[0][0] != place:
         _opened[:] = [(place, opened())]
-        freeze_garbage()
+        freeze_garbage(bulk=True)
     return _opened[0][1]
 
 

@@ -32,13 +32,14 @@ from kaczmatch.settings.model import Settings
 from kaczmatch.storage import MemoryStore
 
 _COLLECT_EVERY: Final = (3_000, 2, 100)  # objects: requests wait while 9,000 are looked through, and rarely for all of them
+_BULK_COLLECTS_EVERY: Final = (50_000, 10, 100)  # thousands of rows are under way, and nobody waits for a request
 
 
-def freeze_garbage() -> None:
-    """Exempt everything that is loaded by now from garbage collection, and collect rarely from now on."""
+def freeze_garbage(*, bulk: bool = False) -> None:
+    """Exempt everything that is loaded by now from garbage collection, and collect rarely from now on; in bulk work even more."""
     gc.collect()
     gc.freeze()
-    gc.set_threshold(*_COLLECT_EVERY)
+    gc.set_threshold(*(_BULK_COLLECTS_EVERY if bulk else _COLLECT_EVERY))
 
 
 def freeze_loaded() -> None:

@@ -27,7 +27,7 @@ from kaczmatch.service.transfer.swipe_import import SwipeImport
 FAILED = 1
 _ENDINGS = {".csv": "csv", ".tsv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet"}
 _SHOWN = 20
-_SMALL = 2 << 20  # bytes of a file, for which processes take longer to start than they save
+_SMALL = 8 << 20  # bytes of a file, for which processes take longer to start than they save
 
 
 def import_file(
@@ -45,7 +45,7 @@ def import_file(
     """`how` has the other options of the command."""
     with operator_errors(), open_store_of(settings := settings_from(config)) as (store, context):
         request = ImportRequest(file, kind or _format(file), column_mapping(columns), maps=value_maps(maps), **how)
-        freeze_garbage()  # the garbage collector took half of an import's time
+        freeze_garbage(bulk=True)  # the garbage collector took a quarter of an import's time
         with RowProgress() as progress:
             parts = spread(settings, store, ray, workers, many=file.is_file() and file.stat().st_size > _SMALL)
             if what == "profiles":

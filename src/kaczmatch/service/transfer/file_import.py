@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 from itertools import islice
-from typing import Final, Generic, TypeVar, final
+from typing import Any, Final, Generic, TypeVar, final
 
 from kaczmatch.core.errors import InvalidInput
 from kaczmatch.formats.rows import Row, TableFile, open_table
@@ -188,7 +188,7 @@ class FileImport(Generic[P, T]):
 
     def _write(self, rows: WaitingRows[T], tally: _Tally, name: str, on_progress: Callable[[int], None]) -> None:
         """Write rows in order. Waits for the oldest before it starts a new one, so all before a saved number are written."""
-        under_way: deque[tuple[int, Future[bool]]] = deque()
+        under_way: deque[tuple[int, Future[Any]]] = deque()
         saved = 0
 
         def finish(most: int) -> None:
@@ -196,7 +196,7 @@ class FileImport(Generic[P, T]):
             while len(under_way) > most:
                 row, future = under_way.popleft()
                 try:
-                    changed = future.result()
+                    changed = self.target.is_new(future.result())
                     tally.written, tally.unchanged = tally.written + changed, tally.unchanged + (not changed)
                 except (InvalidInput, Refusal) as error:
                     tally.wrong(row, [InvalidInput(getattr(error, "field", "row"), error.problem)])
@@ -213,7 +213,7 @@ class FileImport(Generic[P, T]):
         finally:
             finish(0)
 
-    def _submit(self, item: T, finish: Callable[[int], None]) -> Future[bool]:
+    def _submit(self, item: T, finish: Callable[[int], None]) -> Future[Any]:
         """Hand a row to the store. If the store is too busy, wait and try again."""
         until = time.monotonic() + _PATIENCE
         while True:
@@ -241,7 +241,7 @@ class FileImport(Generic[P, T]):
             yield self._accepted(pages.popleft(), read, tally, start)
 
     def _accepted(
-        self, page: Sequence[Row], read: Sequence[tuple[P | None, Verdict]], tally: _Tally, start: int
+        self, page: Sequence[Row], read: Sequence[tuple[T | None, Verdict]], tally: _Tally, start: int
     ) -> list[tuple[int, T]]:
         good: list[tuple[int, T]] = []
         tally.rows += len(page)

@@ -62,7 +62,10 @@ class ImportKind(Protocol[P, T]):
     def check(self, reader: Reader, rows: Sequence[P]) -> list[list[InvalidInput] | bool]:
         """Rows against the store: what is wrong, or whether there is anything to write."""
 
-    def accept(self, number: int, values: Mapping[str, Any], row: P) -> T | None:
+    def packed(self, row: P) -> T:
+        """What is to be written of a row: it goes from process to process, and waits in a file."""
+
+    def accept(self, number: int, values: Mapping[str, Any], item: T) -> T | None:
         """A row after all rows before it; raises BadRow. None: it is the same as an earlier one."""
 
     def before_writing(self) -> None:
@@ -71,5 +74,8 @@ class ImportKind(Protocol[P, T]):
     def values(self) -> Mapping[str, Sequence[str]]:
         """The values that a field can have, where they can be listed."""
 
-    def write(self, item: T) -> Future[bool]:
-        """Write it; whether that changed anything."""
+    def write(self, item: T) -> Future[Any]:
+        """Write it."""
+
+    def is_new(self, written: Any) -> bool:
+        """Whether what was written has changed anything."""

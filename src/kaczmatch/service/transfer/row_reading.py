@@ -13,38 +13,44 @@ from kaczmatch.service.transfer.import_request import ImportKind, ImportRequest
 from kaczmatch.service.transfer.rows import BadRow, UnreadValues
 
 P = TypeVar("P")
+T = TypeVar("T")
 
 Verdict = list[InvalidInput] | bool  # what is wrong, or whether there is anything to write
-ReadPage = tuple[list[tuple[P | None, Verdict]], UnreadValues]  # rows in their order, and what could not be read so far
+ReadPage = tuple[list[tuple[T | None, Verdict]], UnreadValues]  # rows in their order, and what could not be read so far
 
 
 @final
-class RowReading(Generic[P]):
+class RowReading(Generic[P, T]):
     """Pages of rows. `target` has begun; in another process one of its own is made there, once."""
 
     def __init__(
-        self, request: ImportRequest, make: Callable[[Context], ImportKind[P, Any]], target: ImportKind[P, Any] | None
+        self, request: ImportRequest, make: Callable[[Context], ImportKind[P, T]], target: ImportKind[P, T] | None
     ) -> None:
         self._request, self._make, self._target = request, make, target
 
-    def __call__(self, context: Context, page: Sequence[Row]) -> ReadPage[P]:
+    def __call__(self, context: Context, page: Sequence[Row]) -> ReadPage[T]:
         target = self._target = self._target or self._begun(context)
-        rows = [self._row(target, row) for row in page]
-        good = [(place, one) for place, (one, _) in enumerate(rows) if one is not None]
+        found: list[tuple[T | None, Verdict]] = []
+        good: list[tuple[int, P]] = []
+        for place, row in enumerate(page):
+            one, verdict = self._row(target, row)
+            found.append((None, verdict))
+            if one is not None:
+                good.append((place, one))
         if good:
             with context.store.read() as reader:
                 verdicts = target.check(reader, [one for _, one in good])
             for (place, one), verdict in zip(good, verdicts, strict=True):
-                rows[place] = one, verdict
-        return rows, target.unread
+                found[place] = target.packed(one), verdict
+        return found, target.unread
 
-    def _begun(self, context: Context) -> ImportKind[P, Any]:
+    def _begun(self, context: Context) -> ImportKind[P, T]:
         target = self._make(context)
         with context.store.read() as reader:
             target.begin(reader, CellRules(self._request.date_format, self._request.maps), self._request.new_tags)
         return target
 
-    def _row(self, target: ImportKind[P, Any], row: Row) -> tuple[P | None, Verdict]:
+    def _row(self, target: ImportKind[P, T], row: Row) -> tuple[P | None, Verdict]:
         if row.problem:
             return None, [InvalidInput("row", row.problem)]
         try:

@@ -7,7 +7,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 from datetime import datetime
 from hashlib import blake2b
-from typing import Any, final
+from typing import Any, NamedTuple, final
 
 from kaczmatch.core.errors import InvalidInput
 from kaczmatch.formats.columns import LIKE, PASS, SKIP, SWIPE_COLUMNS, time_text
@@ -18,6 +18,17 @@ from kaczmatch.service.domain.store import Reader
 from kaczmatch.service.meeting.swipes import RecordedSwipe, Swipe, Swipes
 from kaczmatch.service.transfer.cell_rules import CellRules
 from kaczmatch.service.transfer.rows import BadRow, SwipeRow, UnreadValues, swipe_row
+
+
+@final
+class ReadSwipe(NamedTuple):
+    """A row as it waits to be written."""
+
+    user: str
+    id: str
+    candidate: str
+    decision: str
+    at: datetime
 
 
 @final
@@ -46,9 +57,13 @@ class SwipeImport:
     def read(self, values: Mapping[str, Any]) -> SwipeRow:
         return swipe_row(values, self._rules, self.unread)
 
-    def accept(self, number: int, values: Mapping[str, Any], row: SwipeRow) -> tuple[Swipe, datetime]:
+    def packed(self, row: SwipeRow) -> ReadSwipe:
+        identifier = row.id or _id_of(row.user, row.candidate, row.decision, row.at)
+        return ReadSwipe(row.user, identifier, row.candidate, row.decision, row.at)
+
+    def accept(self, number: int, values: Mapping[str, Any], item: ReadSwipe) -> ReadSwipe:
         del values
-        user, candidate, at = row.user, row.candidate, row.at
+        user, _, candidate, _, at = item
         before, where = self._last.get(user, (at, number))
         wrong = []
         if user == candidate:
@@ -60,8 +75,7 @@ class SwipeImport:
         if wrong:
             raise BadRow(wrong)
         self._last[user] = at, number
-        identifier = row.id or _id_of(user, candidate, row.decision, at)
-        return Swipe(user=user, id=identifier, candidate=candidate, decision=row.decision, deck=""), at
+        return item
 
     def check(self, reader: Reader, rows: Sequence[SwipeRow]) -> list[list[InvalidInput] | bool]:
         """Whether both people are there; what was imported before is found when it is written."""
@@ -70,15 +84,12 @@ class SwipeImport:
         self._people |= {name: (name,) in here for name in unknown}
         return [self._people_exist(row) for row in rows]
 
-    def write(self, item: tuple[Swipe, datetime]) -> Future[bool]:
-        done: Future[bool] = Future()
+    def write(self, item: ReadSwipe) -> Future[RecordedSwipe]:
+        swipe = Swipe(user=item.user, id=item.id, candidate=item.candidate, decision=item.decision, deck="")
+        return Swipes(self.context).import_swipe(swipe, item.at)
 
-        def finish(future: Future[RecordedSwipe]) -> None:
-            error = future.exception()
-            done.set_result(not future.result().repeated) if error is None else done.set_exception(error)
-
-        Swipes(self.context).import_swipe(*item).add_done_callback(finish)
-        return done
+    def is_new(self, written: RecordedSwipe) -> bool:
+        return not written.repeated
 
     def values(self) -> dict[str, Sequence[str]]:
         return {"decision": (LIKE, PASS, SKIP)}
