@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+import tracemalloc
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import date
@@ -14,6 +15,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy import lib
 
 from kaczmatch import InvalidInput, learner
 from kaczmatch.recommend.index import columns, storage
@@ -167,23 +169,43 @@ def test_several_who_were_overwritten_in_a_saved_index_are_gone_and_nobody_else(
     assert [row.tolist() for row in features] == [people[one].features.tolist() for one in sorted(left)]
 
 
+@pytest.mark.parametrize("kinds", [1, 3])
+def test_memory_has_no_python_object_per_person(tmp_path: Path, kinds: int) -> None:
+    """Neither for the rows that somebody of several kinds has."""
+    rule, blocks = learner("tk"), list[int]()
+    for people in (2_000, 6_000):
+        index, ids = CandidateIndex(Vocabulary.of(["a"]), rule), np.arange(people)
+        index.upsert_columns(women(ids, kinds), np.ones((people, 1)))
+        index.save(tmp_path / f"{people}")
+        del index
+        tracemalloc.start()
+        opened = CandidateIndex.open(tmp_path / f"{people}", rule)
+        opened.remove(7)
+        traces = tracemalloc.take_snapshot().filter_traces([tracemalloc.DomainFilter(False, lib.tracemalloc_domain)])
+        tracemalloc.stop()
+        blocks.append(len(traces.traces))
+        assert len(opened) == people - 1
+    assert blocks[1] < blocks[0] + 500
+
+
+def women(ids: np.ndarray, kinds: int = 1) -> FilterColumns:
+    """With so many bits of kinds."""
+    return FilterColumns(
+        DATING,
+        ids.tolist(),
+        *(np.full(len(ids), kinds, np.uint32) for _ in range(2)),
+        (19500101 + ids % 40 * 10_000).astype(np.int32),
+        np.zeros(len(ids), np.uint8),
+        np.full(len(ids), 150, np.uint8),
+        *(np.zeros(len(ids), np.float32) for _ in range(3)),
+        np.full(len(ids), 1e9, np.float32),
+    )
+
+
 def test_a_chunk_that_is_split_keeps_an_overwritten_row_apart_and_no_copies(tmp_path: Path) -> None:
     """Another process has erased somebody, and this one splits their chunk before it has heard of it."""
     rule, n = learner("tk"), columns.CHUNK
     index = CandidateIndex(Vocabulary.of(["a"]), rule)
-
-    def women(ids: np.ndarray) -> FilterColumns:
-        return FilterColumns(
-            DATING,
-            ids.tolist(),
-            *(np.full(len(ids), 1, np.uint32) for _ in range(2)),
-            (19500101 + ids % 40 * 10_000).astype(np.int32),
-            np.zeros(len(ids), np.uint8),
-            np.full(len(ids), 150, np.uint8),
-            *(np.zeros(len(ids), np.float32) for _ in range(3)),
-            np.full(len(ids), 1e9, np.float32),
-        )
-
     index.upsert_columns(women(np.arange(n)), np.ones((n, 1)))
     index.save(tmp_path / "index")
     opened = CandidateIndex.open(tmp_path / "index", rule)

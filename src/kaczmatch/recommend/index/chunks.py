@@ -18,12 +18,14 @@ _SPARSE = 0.65  # a kind whose chunks are filled less than this is repacked,
 _FEW = 8  # unless it has fewer chunks than this
 _EVERYWHERE = np.array([[-np.inf] * DIMENSIONS, [np.inf] * DIMENSIONS])
 
+Places = NDArray[np.int64]
+
 
 @final
 class ChunkTable:
     """Chunks of rows. A person of several kinds has one row per kind.
 
-    `home` is the place of a person's first row, `copies` those of the others.
+    `home` is the place of a person's first row. `copies` has those of the others, by kind and then by number; -1: none.
     The place of a row is chunk x CHUNK + row.
 
     The chunks of a kind share out all birth dates and places: `cells` says which part is whose, and a row lies in the chunk whose
@@ -36,7 +38,7 @@ class ChunkTable:
         self.used = np.zeros(0, np.int32)
         self.kind = np.zeros(0, np.int32)
         self.home = np.zeros(0, np.int64)
-        self.copies: dict[tuple[int, int], int] = {}
+        self.copies: dict[int, Places] = {}
         self.cells = np.zeros((0, *_EVERYWHERE.shape))
         self.bounds = ChunkBounds.empty(0)
         self.chunks: list[list[int]] = [[] for _ in range(32)]  # of each kind
@@ -59,8 +61,8 @@ class ChunkTable:
 
     def remove(self, number: int) -> None:
         """Remove a person from every chunk, also where the row was overwritten in the file that it is mapped from."""
-        copies = [self.copies.get((number, kind)) for kind in range(32)]
-        for place in [int(self.home[number]), *(place for place in copies if place is not None)]:
+        copies = [int(places[number]) for places in self.copies.values() if number < len(places)]
+        for place in [int(self.home[number]), *(place for place in copies if place >= 0)]:
             chunk, row = divmod(place, CHUNK)
             last = int(self.used[chunk]) - 1
             kind = int(self.kind[chunk])
@@ -74,7 +76,9 @@ class ChunkTable:
             if not self.used[self.chunks[kind]].any():
                 self.free.extend(reversed(self.chunks[kind]))
                 self.chunks[kind] = []
-            self.copies.pop((number, kind), None)
+        for places in self.copies.values():
+            if number < len(places) and places[number] >= 0:  # a page that is mapped from a file is shared as long as it is read
+                places[number] = -1
         self.home[number] = -1
 
     def places_of(self, number: int) -> list[int]:
@@ -83,18 +87,18 @@ class ChunkTable:
         chunk, row = divmod(first, CHUNK)
         kinds = int(self.columns.i_am[chunk, row])
         own = int(self.kind[chunk])
-        return [first, *(self.copies[number, kind] for kind in range(own + 1, 32) if kinds >> kind & 1)]
+        return [first, *(int(self.copies[kind][number]) for kind in range(own + 1, 32) if kinds >> kind & 1)]
 
-    def places_of_all(self, numbers: Array) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def places_of_all(self, numbers: Array) -> tuple[Places, NDArray[np.int64]]:
         """The places of all rows of many people, and which person each belongs to."""
-        homes = self.home[numbers]
-        kinds = self.columns.i_am.reshape(-1)[homes]
-        several = np.flatnonzero(kinds & (kinds - np.uint32(1)))
-        copies = [(place, which) for which in several.tolist() for place in self.places_of(int(numbers[which]))[1:]]
-        extra = np.array(copies, np.int64).reshape(-1, 2).T
-        return np.concatenate([homes, extra[0]]), np.concatenate([np.arange(len(numbers)), extra[1]])
+        found, of_whom = [self.home[numbers]], [np.arange(len(numbers))]
+        for kind in self.copies:
+            places = self._copies_of(kind)[numbers]
+            of_whom.append(np.flatnonzero(places >= 0))
+            found.append(places[of_whom[-1]])
+        return np.concatenate(found), np.concatenate(of_whom)
 
-    def set_columns(self, places: NDArray[np.int64], columns: Mapping[str, Array]) -> None:
+    def set_columns(self, places: Places, columns: Mapping[str, Array]) -> None:
         """Set some columns of the rows at some places. Only values that differ are written: a page that is mapped from a file is
         shared with other processes until then."""
         chunk, row = np.divmod(places, CHUNK)
@@ -117,15 +121,24 @@ class ChunkTable:
         if len(one):
             self._move(np.concatenate([other, one]), np.concatenate([one, other]))
 
-    def _move(self, sources: NDArray[np.int64], targets: NDArray[np.int64]) -> None:
+    def _move(self, sources: Places, targets: Places) -> None:
         """Copy rows to other places of their chunks. Whose row it is tells the place that it came from, not what is in it: it may
         have been overwritten in the file that it is mapped from."""
         rows = self._rows_at(sources)
         self.set_columns(targets, rows._asdict())
         first = self.home[rows.person] == sources
         self.home[rows.person[first]] = targets[first]
-        for which in np.flatnonzero(~first).tolist():
-            self.copies[int(rows.person[which]), int(self.kind[targets[which] // CHUNK])] = int(targets[which])
+        kinds = self.kind[targets // CHUNK]
+        for kind in np.unique(kinds[~first]).tolist():
+            which = ~first & (kinds == kind)
+            self._copies_of(kind)[rows.person[which]] = targets[which]
+
+    def _copies_of(self, kind: int) -> Places:
+        """Where those have a row who are also of a kind."""
+        known = self.copies.get(kind, np.empty(0, np.int64))
+        if len(known) < len(self.home):
+            known = self.copies[kind] = np.append(known, np.full(len(self.home) - len(known), -1))
+        return known
 
     def measure(self, chunks: Array | list[int]) -> None:
         """What the filter columns of some chunks have in common, after they have changed."""
@@ -140,7 +153,7 @@ class ChunkTable:
         """A copy of the first row of each person."""
         return self._rows_at(self.home[numbers])
 
-    def _rows_at(self, places: NDArray[np.int64]) -> IndexColumns:
+    def _rows_at(self, places: Places) -> IndexColumns:
         chunk, row = np.divmod(places, CHUNK)
         return IndexColumns(*(np.moveaxis(column[chunk, ..., row], 0, -1) for column in self.columns))
 
@@ -158,7 +171,7 @@ class ChunkTable:
             *(_filled(column, learned[name]) if name in learned else column.copy() for name, column in columns)
         )
         other.used, other.kind, other.home = self.used.copy(), self.kind.copy(), self.home.copy()
-        other.copies, other.free = self.copies.copy(), self.free.copy()
+        other.copies, other.free = {kind: places.copy() for kind, places in self.copies.items()}, self.free.copy()
         other.cells, other.bounds = self.cells.copy(), ChunkBounds.empty(len(self.used))
         other.chunks = [one.copy() for one in self.chunks]
         other.measure_all()
@@ -223,8 +236,8 @@ class ChunkTable:
         first = rows.i_am & (~rows.i_am + np.uint32(1)) == np.uint32(1 << kind)
         first |= (rows.i_am == 0) & (self.kind[self.home[rows.person] // CHUNK] == kind)
         self.home[rows.person[first]] = place[first]
-        for number, copy in zip(rows.person[~first].tolist(), place[~first].tolist(), strict=True):
-            self.copies[number, kind] = copy
+        if not first.all():
+            self._copies_of(kind)[rows.person[~first]] = place[~first]
 
     def _new_chunk(self, kind: int, cell: Array) -> int:
         self._reserve(1)

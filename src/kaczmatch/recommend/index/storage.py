@@ -51,6 +51,7 @@ def write(
     try:
         arrays: dict[str, Array] = dict(zip(table.columns._fields, table.columns, strict=True))
         arrays |= {name: getattr(table, name) for name in _OF_TABLE} | dict(zip(_IDS, packed, strict=True)) | dict(more)
+        arrays |= {_copies(kind): places for kind, places in table.copies.items()}
         room = len(table.used) // _SPARE
         for name, array in arrays.items():
             spare = room if name in DTYPES or name in _BY_CHUNK else 0
@@ -60,7 +61,7 @@ def write(
             **about,
             "order": table.chunks,
             "free": [*range(len(table.used) + room - 1, len(table.used) - 1, -1), *table.free],
-            "copies": [[*key, place] for key, place in table.copies.items()],
+            "copies": [*table.copies],
             "prior": base64.b64encode(prior).decode(),
             "arrays": {name: (new / f"{name}.npy").stat().st_size for name in arrays},
         }
@@ -85,7 +86,7 @@ def read(folder: Path) -> tuple[ChunkTable, IdNumbers, bytes, dict[str, Any], di
         table.columns = IndexColumns(*(arrays[name] for name in DTYPES))
         table.used, table.kind, table.cells, table.home = (arrays[name] for name in _OF_TABLE)
         table.chunks, table.free = about["order"], about["free"]
-        table.copies = {(number, kind): place for number, kind, place in about["copies"]}
+        table.copies = {kind: arrays.pop(_copies(kind)) for kind in about["copies"]}
         # Copied, since `overwrite` may change the file: a process still has to find the row that it is to remove.
         packed = PackedIds(*(np.array(arrays[name]) for name in _IDS))
         here = np.flatnonzero(table.home >= 0)
@@ -110,6 +111,10 @@ def read(folder: Path) -> tuple[ChunkTable, IdNumbers, bytes, dict[str, Any], di
 _OWN: Final = frozenset({*DTYPES, *_OF_TABLE, *_IDS})
 
 
+def _copies(kind: int) -> str:
+    return f"copies_{kind}"
+
+
 def overwrite(folder: Path, identifier: Hashable) -> bool:
     """Leave nothing of a person in a saved index; whether they were in it.
 
@@ -125,7 +130,8 @@ def overwrite(folder: Path, identifier: Hashable) -> bool:
     (number,) = ids.numbers([identifier]).tolist()
     if number < 0:
         return False
-    places = [int(changed("home")[number]), *(place for copied, _, place in about["copies"] if copied == number)]
+    copies = [place for kind in about["copies"] for place in changed(_copies(kind))[number : number + 1].tolist() if place >= 0]
+    places = [int(changed("home")[number]), *copies]
     for name in DTYPES:
         if name != "person":
             column = changed(name)
