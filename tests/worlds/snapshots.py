@@ -8,9 +8,19 @@ from typing import Any
 import numpy as np
 import pytest
 
+from kaczmatch.service.domain.snapshot_files import SnapshotFiles
 from kaczmatch.service.meeting import snapshot_keeping
 from kaczmatch.service.meeting.serving_index import ServingIndex
+from kaczmatch.storage import SqlStore
 from worlds.town import Town
+
+
+def small_town(store: SqlStore, files: SnapshotFiles) -> Town:
+    town = Town(store, snapshot=files)
+    town.couples(5)
+    town.swipe("w0", "m1")
+    town.swipe("w1", "m1", "pass")
+    return town
 
 
 def known(index: ServingIndex, town: Town, *, compact: bool = True) -> dict[Any, Any]:

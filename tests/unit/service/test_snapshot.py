@@ -21,7 +21,7 @@ from kaczmatch.service.meeting import snapshot_keeping
 from kaczmatch.service.meeting.serving_index import ServingIndex
 from kaczmatch.service.operations.maintenance import Maintenance
 from kaczmatch.storage import SqlStore
-from worlds.snapshots import from_store, known, renewed, started
+from worlds.snapshots import from_store, known, renewed, small_town, started
 from worlds.town import Town
 
 
@@ -33,11 +33,7 @@ def files(tmp_path: Path) -> SnapshotFiles:
 @pytest.fixture
 def town(tmp_path: Path, files: SnapshotFiles) -> Iterator[Town]:
     with closing(SqlStore(f"sqlite:///{tmp_path}/store.db")) as store:
-        town = Town(store, snapshot=files)
-        town.couples(5)
-        town.swipe("w0", "m1")
-        town.swipe("w1", "m1", "pass")
-        yield town
+        yield small_town(store, files)
 
 
 def test_the_first_process_writes_it_and_the_next_one_maps_it(town: Town, files: SnapshotFiles) -> None:

@@ -15,7 +15,7 @@ from kaczmatch.service.domain.snapshot_files import SnapshotFiles
 from kaczmatch.service.meeting import snapshot_keeping
 from kaczmatch.service.meeting.serving_index import ServingIndex
 from kaczmatch.storage import SqlStore
-from worlds.snapshots import from_store, known, renewed, started
+from worlds.snapshots import from_store, known, renewed, small_town, started
 from worlds.town import Town
 
 
@@ -27,11 +27,7 @@ def files(tmp_path: Path) -> SnapshotFiles:
 @pytest.fixture
 def town(tmp_path: Path, files: SnapshotFiles) -> Iterator[Town]:
     with closing(SqlStore(f"sqlite:///{tmp_path}/store.db")) as store:
-        town = Town(store, snapshot=files)
-        town.couples(5)
-        town.swipe("w0", "m1")
-        town.swipe("w1", "m1", "pass")
-        yield town
+        yield small_town(store, files)
 
 
 def test_an_erased_person_is_overwritten_and_every_process_removes_the_row(town: Town, files: SnapshotFiles) -> None:
