@@ -229,7 +229,7 @@ MEETING = (
         "that an id is overwritten in the snapshot after everything else",
         "recommend/index/storage.py",
         "    (number,) = ids.numbers([identifier]).tolist()",
-        "    (number,) = ids.numbers([identifier]).tolist()\n    ids.overwrite(identifier)",
+        "    (number,) = ids.numbers([identifier]).tolist()\n    ids.blank(number)",
         "tests/unit/service/test_snapshot_erasure.py -k 'interrupted'",
     ),
     Fault(

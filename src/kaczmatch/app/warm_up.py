@@ -36,7 +36,7 @@ _BULK_COLLECTS_EVERY: Final = (50_000, 10, 100)  # thousands of rows are under w
 
 
 def freeze_garbage(*, bulk: bool = False) -> None:
-    """Exempt everything that is loaded by now from garbage collection, and collect rarely from now on; in bulk work even more."""
+    """Exempt everything that is loaded by now from garbage collection, and collect rarely now, more rarely still in bulk work."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(*(_BULK_COLLECTS_EVERY if bulk else _COLLECT_EVERY))

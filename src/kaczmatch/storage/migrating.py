@@ -29,7 +29,7 @@ def configured(connection: Connection | None = None) -> Config:
 
 def migrate(url: str, revision: str = "head") -> tuple[str, ...]:
     """Bring a database to a revision; which ones that took."""
-    database = connected(url)
+    database = connected(url, sorts=True)
     try:
         with database.writer.begin() as connection:
             return _migrate(database, connection, revision)

@@ -131,7 +131,7 @@ class SqlStore:
     """
 
     def __init__(self, url: str, *, waiting: int = 4_096, together: int = 256, readers: int = 8) -> None:
-        self.database = connected(url, readers, small_commits=True)
+        self.database = connected(url, readers)
         try:
             prepare(self.database)
             self._group = GroupCommit(self.database, waiting=waiting, together=together)

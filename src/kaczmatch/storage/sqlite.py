@@ -76,7 +76,7 @@ class Sqlite(Database):
 
     placeholder = "?"
 
-    def __init__(self, url: URL, readers: int, *, look_only: bool = False, small_commits: bool = False) -> None:
+    def __init__(self, url: URL, readers: int, *, look_only: bool = False, sorts: bool = False) -> None:
         """`look_only`: there is a file, and it is only read. Neither it nor anything beside it is made or changed."""
         if not url.database or url.database == ":memory:":
             raise ValueError("SQLite needs a file; tests without one use MemoryStore")
@@ -87,8 +87,8 @@ class Sqlite(Database):
         if not look_only:
             self._keep_private()
         self._opened = self.file.stat() if self.file.exists() else None
-        # What a statement of many rows notes to undo itself would go to a file; a new index may sort more than memory holds.
-        self._notes = "MEMORY" if small_commits else "FILE"
+        # MEMORY: what a statement of many rows notes to undo itself goes to no file. FILE: a sort may exceed memory.
+        self._temp_store = "FILE" if sorts else "MEMORY"
         self.writer = self._engine(url, 1, writes=True)
         self.readers = create_engine(url, creator=self._looking) if look_only else self._engine(url, readers)
         self.places = PlacesOfPages()
@@ -116,7 +116,8 @@ class Sqlite(Database):
             # The writer's lasts. A reader's is emptied by every commit, and there are many readers.
             connection.execute(f"PRAGMA cache_size = -{65_536 if writes else 4_096}").close()
             connection.execute("PRAGMA wal_autocheckpoint = 0").close()  # in a commit, everybody would wait for it
-            connection.execute(f"PRAGMA temp_store = {self._notes if writes else 'DEFAULT'}").close()
+            if writes:
+                connection.execute(f"PRAGMA temp_store = {self._temp_store}").close()
             # The writer waits before it begins, and has nobody to wait for afterwards.
             connection.execute("PRAGMA busy_timeout = 0" if writes else "PRAGMA query_only = ON").close()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -71,24 +72,34 @@ def test_whoever_waits_for_the_end_of_a_session_is_overwritten_too(tmp_path: Pat
 
 
 def test_an_erasure_that_was_interrupted_is_done_when_it_is_tried_again(
-    town: Town, files: SnapshotFiles, monkeypatch: pytest.MonkeyPatch
+    town: Town, files: SnapshotFiles, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """Wherever it was killed: as long as anything of the person is there, they are found."""
+    """Wherever it was killed. A process that starts in between goes by the same files, without that person."""
     renewed(town)
+    whole = shutil.copytree(files.folder, tmp_path / "whole")
     place = int(np.load(files.folder / "home.npy")[town.world.recommender.index.numbers_of(["m1"])[0]])
     chunk, row = divmod(place, np.load(files.folder / "born.npy").shape[-1])
 
-    def killed(*_: object) -> None:
-        raise InterruptedError
-
+    synced = list[int]()
     with monkeypatch.context() as patch:
-        patch.setattr(storage.os, "fsync", killed)
-        with pytest.raises(InterruptedError):
-            storage.overwrite(files.folder, "m1")
-    assert storage.overwrite(files.folder, "m1")
-    assert not np.load(files.folder / "born.npy")[chunk, row]
-    assert b"m1" not in (files.folder / "id_text.npy").read_bytes()
+        patch.setattr(storage.os, "fsync", synced.append)
+        assert storage.overwrite(files.folder, "m1")
     assert not storage.overwrite(files.folder, "m1")
+    for last in range(0, len(synced), 4):
+        shutil.rmtree(files.folder)
+        shutil.copytree(whole, files.folder)
+        left = iter(range(last))
+        with monkeypatch.context() as patch:
+            patch.setattr(storage.os, "fsync", lambda _, left=left: next(left))
+            with pytest.raises(StopIteration):
+                storage.overwrite(files.folder, "m1")
+        index, built = started(town)
+        assert built == []
+        assert "m1" not in index.recommender.index
+        assert len(index) == 9
+        storage.overwrite(files.folder, "m1")
+        assert not np.load(files.folder / "born.npy")[chunk, row]
+        assert b"m1" not in (files.folder / "id_text.npy").read_bytes()
 
 
 def test_one_that_waits_to_be_swapped_in_was_not_left_behind(town: Town, files: SnapshotFiles) -> None:

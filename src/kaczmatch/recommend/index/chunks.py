@@ -77,23 +77,17 @@ class ChunkTable:
                 self.free.extend(reversed(self.chunks[kind]))
                 self.chunks[kind] = []
         for places in self.copies.values():
-            if number < len(places) and places[number] >= 0:  # a page that is mapped from a file is shared as long as it is read
+            if (
+                number < len(places) and places[number] >= 0
+            ):  # a page that is mapped from a file is shared as long as it is only read
                 places[number] = -1
         self.home[number] = -1
-
-    def places_of(self, number: int) -> list[int]:
-        """The places of all rows of a person."""
-        first = int(self.home[number])
-        chunk, row = divmod(first, CHUNK)
-        kinds = int(self.columns.i_am[chunk, row])
-        own = int(self.kind[chunk])
-        return [first, *(int(self.copies[kind][number]) for kind in range(own + 1, 32) if kinds >> kind & 1)]
 
     def places_of_all(self, numbers: Array) -> tuple[Places, NDArray[np.int64]]:
         """The places of all rows of many people, and which person each belongs to."""
         found, of_whom = [self.home[numbers]], [np.arange(len(numbers))]
         for kind in self.copies:
-            places = self._copies_of(kind)[numbers]
+            places = self.copies_of(kind)[numbers]
             of_whom.append(np.flatnonzero(places >= 0))
             found.append(places[of_whom[-1]])
         return np.concatenate(found), np.concatenate(of_whom)
@@ -131,10 +125,10 @@ class ChunkTable:
         kinds = self.kind[targets // CHUNK]
         for kind in np.unique(kinds[~first]).tolist():
             which = ~first & (kinds == kind)
-            self._copies_of(kind)[rows.person[which]] = targets[which]
+            self.copies_of(kind)[rows.person[which]] = targets[which]
 
-    def _copies_of(self, kind: int) -> Places:
-        """Where those have a row who are also of a kind."""
+    def copies_of(self, kind: int) -> Places:
+        """The places of further rows of a kind, by number; as long as `home`."""
         known = self.copies.get(kind, np.empty(0, np.int64))
         if len(known) < len(self.home):
             known = self.copies[kind] = np.append(known, np.full(len(self.home) - len(known), -1))
@@ -237,7 +231,7 @@ class ChunkTable:
         first |= (rows.i_am == 0) & (self.kind[self.home[rows.person] // CHUNK] == kind)
         self.home[rows.person[first]] = place[first]
         if not first.all():
-            self._copies_of(kind)[rows.person[~first]] = place[~first]
+            self.copies_of(kind)[rows.person[~first]] = place[~first]
 
     def _new_chunk(self, kind: int, cell: Array) -> int:
         self._reserve(1)

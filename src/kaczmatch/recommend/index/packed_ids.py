@@ -64,14 +64,13 @@ class PackedIds(NamedTuple):
         taken[taken] = self.text[first[taken]] != 0
         return taken
 
-    def overwrite(self, identifier: Hashable) -> None:
-        """Leave nothing of an identifier."""
-        query = _joined([_encoded(identifier)])
-        slot = int(_slots_of(self.text, self.begins, self.slots, *query)[0])
-        if slot >= 0:
-            number = int(self.slots[slot]) - 1
-            self.slots[slot] = _OVERWRITTEN
-            self.text[self.begins[number] : self.begins[number + 1]] = 0
+    def blank(self, number: int) -> None:
+        """Leave nothing of the identifier of a number. Its slot matches nothing any more."""
+        self.text[self.begins[number] : self.begins[number + 1]] = 0
+
+    def clear_slot(self, number: int) -> None:
+        """Nor where it was in the hash table, which tells something of it, too."""
+        self.slots[self.slots == number + 1] = _OVERWRITTEN
 
 
 def _can_be_packed(identifier: Hashable) -> bool:

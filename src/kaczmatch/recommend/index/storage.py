@@ -51,7 +51,7 @@ def write(
     try:
         arrays: dict[str, Array] = dict(zip(table.columns._fields, table.columns, strict=True))
         arrays |= {name: getattr(table, name) for name in _OF_TABLE} | dict(zip(_IDS, packed, strict=True)) | dict(more)
-        arrays |= {_copies(kind): places for kind, places in table.copies.items()}
+        arrays |= {_copies(kind): table.copies_of(kind) for kind in table.copies}
         room = len(table.used) // _SPARE
         for name, array in arrays.items():
             spare = room if name in DTYPES or name in _BY_CHUNK else 0
@@ -89,11 +89,16 @@ def read(folder: Path) -> tuple[ChunkTable, IdNumbers, bytes, dict[str, Any], di
         table.copies = {kind: arrays.pop(_copies(kind)) for kind in about["copies"]}
         # Copied, since `overwrite` may change the file: a process still has to find the row that it is to remove.
         packed = PackedIds(*(np.array(arrays[name]) for name in _IDS))
-        here = np.flatnonzero(table.home >= 0)
-        rows = table.columns.person.reshape(-1)[table.home[here]]
+        here, persons = np.flatnonzero(table.home >= 0), table.columns.person.reshape(-1)
         overwritten = table.columns.i_am.reshape(-1)[table.home[here]] == 0
-        if not np.array_equal(rows, here) or not np.array_equal(here[~overwritten], np.flatnonzero(packed.taken())):
+        for number in here[overwritten].tolist():
+            packed.blank(number)  # somebody is being erased at this moment, or whoever was at it was killed
+        if not np.array_equal(here[~overwritten], np.flatnonzero(packed.taken())):
             raise ValueError("identifiers and rows do not fit together")
+        for places in (table.home, *table.copies.values()):
+            of_whom = np.flatnonzero(places >= 0)
+            if not np.array_equal(persons[places[of_whom]], of_whom):
+                raise ValueError("people and rows do not fit together")
         table.bounds = ChunkBounds.empty(len(table.used))  # not saved: they would tell of people who were erased since
         table.measure_all()
         for number in here[overwritten].tolist():
@@ -142,10 +147,14 @@ def overwrite(folder: Path, identifier: Hashable) -> bool:
         for row in changed(rows)[number : number + 1]:
             if row:
                 changed(name)[row] = 0
+    # What was just overwritten is found again, by number and by identifier, until it is on the disk.
+    _sync_all(folder, about["arrays"])
     for name in about.get("by_number", ()):
         changed(name)[number : number + 1] = 0  # it may be shorter: nobody beyond its end has a value
-    _sync_all(folder, about["arrays"])
-    ids.overwrite(identifier)  # last: as long as it is there, whoever was interrupted finds the row again
+    _sync_all(folder, about.get("by_number", ()))
+    ids.blank(number)
+    _sync_all(folder, _IDS)
+    ids.clear_slot(number)
     _sync_all(folder, _IDS)
     return True
 

@@ -29,6 +29,7 @@ class SnapshotFiles:
 
     def __init__(self, folder: Path, least_people: int = LEAST_PEOPLE) -> None:
         self.folder, self.next, self.least_people = folder, folder.with_name(f"{folder.name}-next"), least_people
+        self.is_renewed = False  # by this process, and changes are kept for the next one
         self._keeper: int | None = None  # a file that is locked as long as this process keeps the list of changes
 
     def about(self, folder: Path | None = None) -> dict[str, Any] | None:
@@ -123,9 +124,13 @@ class SnapshotFiles:
 
     @contextmanager
     def renewing(self) -> Iterator[None]:
-        """Another one is written by another process, and then swapped in by this one."""
-        with self._locked("renewing"):
-            yield
+        """Another one is written by another process, and then swapped in by this one. BlockingIOError: somebody is at it."""
+        with self._locked("renewing", wait=False):
+            self.is_renewed = True
+            try:
+                yield
+            finally:
+                self.is_renewed = False
 
     @contextmanager
     def _changing(self) -> Iterator[None]:

@@ -69,7 +69,6 @@ class IndexLoading(ABC):
         self._counted_until: datetime  # decks up to then were in the exposure when it was loaded
         self._mapped: tuple[int, int] | None = None  # the version of the snapshot that this process has mapped
         self._keeping: SnapshotKeeping | None = None
-        self._renewing = False  # another snapshot is being written, and changes are kept for it
         self._generation: Generation
         self._next: Generation | None = None
         self.rebuilds = 0  # for another model or vocabulary, that were begun
@@ -104,17 +103,13 @@ class IndexLoading(ABC):
         if files is None or keeping is None or self.rebuilding:
             return False
         too_old = self.context.clock() - self._built > LONGEST_LIFE - RENEWED_BEFORE
-        if not (too_old or keeping.is_due(self.current, self._events.read_to, len(self._generation.people.index))):
-            return False
-        self._renewing = True
-        try:
-            with files.renewing():
+        if too_old or keeping.is_due(self.current, self._events.read_to, len(self._generation.people.index)):
+            with suppress(BlockingIOError), files.renewing():
                 write()
                 with self._following:
                     self._put_in_place(files)
-        finally:
-            self._renewing = False
-        return True
+                return True
+        return False
 
     def write_snapshot(self) -> None:
         """Load everybody into a process that does nothing else, and write a snapshot beside the one that is there."""
@@ -150,9 +145,10 @@ class IndexLoading(ABC):
         """What this process has changed of the old one need not stay in its memory."""
         files = self.context.snapshot
         if files is not None and self._mapped is not None and files.version() not in (self._mapped, None):
-            self._mapped = self._keeping = None
             if self._open(files):
                 count_decks(self.context, self.exposure, self._counted_until)
+            else:
+                self._let_go(files)
 
     def _build(self, *, serving: bool = True) -> None:
         """Page by page, each as of its own moment: what changes meanwhile is in the logs, and is followed afterwards."""
@@ -271,11 +267,16 @@ class IndexLoading(ABC):
     def _keep_snapshot(self) -> None:
         """One process per machine writes down, by number, who has changed since the snapshot: changes are dropped some day."""
         files = self.context.snapshot
-        if files is None or self._mapped is None or self._renewing or files.version() != self._mapped or not files.is_keeper():
+        if files is None or self._mapped is None or files.is_renewed or files.version() != self._mapped or not files.is_keeper():
             return
         self._keeping = self._keeping or SnapshotKeeping.of(files)
         if self._keeping is None or not self._keeping.note_changes(files, self._mapped, self.context):
-            self._mapped, self._keeping = None, None  # it cannot be brought up to date any more
+            self._let_go(files)
+
+    def _let_go(self, files: SnapshotFiles) -> None:
+        """The snapshot cannot be followed any more: another process may keep its list, or have it renewed."""
+        self._mapped = self._keeping = None
+        files.let_go()
 
     def _give_sign_of_life(self) -> None:
         """Say how far this process has come. If the store cannot take it now, the next turn says it."""
@@ -283,12 +284,11 @@ class IndexLoading(ABC):
         if timedelta(0) <= now - said.seen < _SIGN_OF_LIFE and said.model == self._model:
             return
         process = replace(said, seen=now, changes_read=self._changes.next - 1, model=self._model)
-        told = [process]
-        if self._keeping is not None:
-            told.append(replace(process, id=self._keeping.snapshot, changes_read=self._keeping.changes.next - 1))
+        kept = self._keeping
+        told = [] if kept is None else [replace(process, id=kept.snapshot, changes_read=kept.changes.next - 1)]
 
         def work(transaction: Transaction) -> None:
-            for one in told:
+            for one in (process, *told):
                 transaction.put(one)
 
         with suppress(StoreUnavailable):

@@ -99,7 +99,7 @@ def open_snapshot(files: SnapshotFiles, context: Context, oldest: datetime) -> I
         events=about["events"],
         day=date.fromisoformat(about["day"]),
         stale=stale,
-        odd=[str(one) for one in people.index.ids_of(np.flatnonzero(arrays["state_odd"]).astype(np.int32))],
+        odd=[str(one) for one in people.index.ids_of(np.flatnonzero(arrays["state_odd"]).astype(np.int32)) if one is not None],
     )
 
 
