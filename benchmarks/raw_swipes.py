@@ -1,12 +1,12 @@
-"""The peer of `million.py`: swipes kept by a program of raw `sqlite3`, behind FastAPI or behind uvicorn alone.
+"""The peer of `million.py`: swipes kept by a program of raw `sqlite3`, behind the service's own HTTP or behind uvicorn alone.
 
 It has the service's write-ahead log, its sync at every commit, its group commit, and its threads on one core. A thread moves the
 log into the database as often as the service does. It begins with as many people as the service, of whom as many have swiped.
 Per swipe it looks for the swipe, the deck, both people and both decisions, and writes the swipe, the decision, a state and two
 counters, each by one statement for all swipes of a commit. It checks no key, learns nothing, and has no erasure, quota, match or
-message.
+message. Behind the service's own HTTP a request passes what it passes there: limits, credentials, a log line, a count.
 
-    python benchmarks/raw_swipes.py FILE PORT PEOPLE framework|bare
+    python benchmarks/raw_swipes.py FILE PORT PEOPLE service|bare
 """
 
 from __future__ import annotations
@@ -22,17 +22,22 @@ from concurrent.futures import Future
 from contextlib import closing
 from datetime import UTC, datetime
 from functools import cache
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import uvicorn
 from fastapi import FastAPI
 
+from kaczmatch.api.application import RequestLimits, application
+from kaczmatch.api.dependencies import ProcessState
 from kaczmatch.api.store_futures import result_of
 from kaczmatch.app.asgi import TURN_SECONDS
+from kaczmatch.app.logs import set_up_logs
 from kaczmatch.app.request_core import LOOK_SECONDS, RequestCore
 from kaczmatch.app.server import uvicorn_options
-from kaczmatch.schemas.swipes import SwipeRequest
+from kaczmatch.service.access.credentials import APP, Caller
+from kaczmatch.service.meeting import swipes as service_swipes
 from kaczmatch.settings.model import Settings
 from kaczmatch.storage.group import LARGE_COMMIT, LINGER
 from kaczmatch.storage.sqlite import MOVE_EVERY
@@ -102,8 +107,8 @@ class Swipes:
         threading.Thread(target=self._run, name="kaczmatch group commit", daemon=True).start()
         threading.Thread(target=self._beside, daemon=True).start()
 
-    def add(self, swipe: Swipe) -> Future[str]:
-        future: Future[str] = Future()
+    def add(self, swipe: Swipe) -> Future[Any]:
+        future: Future[Any] = Future()
         with self.changed:
             self.waiting.append((swipe, future))
             if len(self.waiting) in (1, self.expected):
@@ -127,7 +132,7 @@ class Swipes:
                 database.execute(for_rows(statement, len(names), len(some)), values).fetchall()
             database.execute("COMMIT")
             for swipe, future in some:
-                future.set_result(swipe["at"])
+                future.set_result(swipe.get("answer", swipe["at"]))
 
     def _beside(self) -> None:
         core, moved = RequestCore(threading.main_thread(), np.random.default_rng()), time.monotonic()
@@ -140,20 +145,20 @@ class Swipes:
                     database.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
 
 
-def framework_app(swipes: Swipes) -> FastAPI:
-    """FastAPI routes, reads and checks the request. Swipes of the service go past that."""
-    app = FastAPI()
+def service_app(swipes: Swipes) -> FastAPI:
+    """All of the service's HTTP, over use cases that only write."""
+    set_up_logs()
 
-    @app.put("/v1/people/{user}/swipes/{swipe}")
-    async def insert(user: str, swipe: str, body: SwipeRequest) -> dict[str, Any]:
-        about = body.model_dump() | {"user": user, "id": swipe, "at": datetime.now(UTC).isoformat()} | REST
-        return {"id": swipe, "at": await result_of(swipes.add(about)), "match": None}
+    def swipe(sent: service_swipes.Swipe) -> Future[Any]:
+        at = datetime.now(UTC)
+        about = {name: getattr(sent, name) for name in sent.__slots__} | {"at": at.isoformat()} | REST
+        return swipes.add(about | {"answer": SimpleNamespace(event=SimpleNamespace(id=sent.id, at=at, match=None))})
 
-    @app.get("/v1/health/ready")
-    async def ready() -> dict[str, Any]:
-        return {}
-
-    return app
+    credentials = SimpleNamespace(
+        caller=lambda _: Caller("bench", frozenset({APP})), context=SimpleNamespace(clock=lambda: datetime.now(UTC))
+    )
+    cases: Any = SimpleNamespace(credentials=credentials, swipes=SimpleNamespace(swipe=swipe))
+    return application(cases, ProcessState(lambda: "", lambda: "", frozenset()), RequestLimits())
 
 
 def bare_app(swipes: Swipes) -> Any:
@@ -174,7 +179,7 @@ def bare_app(swipes: Swipes) -> Any:
     return app
 
 
-FRONTS = {"framework": framework_app, "bare": bare_app}
+FRONTS = {"service": service_app, "bare": bare_app}
 
 
 def main() -> None:
