@@ -169,6 +169,29 @@ def test_several_who_were_overwritten_in_a_saved_index_are_gone_and_nobody_else(
     assert [row.tolist() for row in features] == [people[one].features.tolist() for one in sorted(left)]
 
 
+def test_whoever_has_moved_to_the_place_of_an_overwritten_person_stays(tmp_path: Path) -> None:
+    """Rows move when somebody leaves and when somebody learns for the first time; in the file the place is still the other's."""
+    rule, folder = learner("tk"), tmp_path / "index"
+    index = CandidateIndex(Vocabulary.of(["a"]), rule)
+    index.upsert_columns(women(np.arange(3_000)), np.ones((3_000, 1)))
+    index.save(folder)
+    opened, me = (
+        CandidateIndex.open(folder, rule),
+        Profile(id=-1, i_am={"woman"}, i_look_for={"woman"}, born=date(1980, 1, 1), features=np.ones(1)),
+    )
+    places = np.load(folder / "home.npy")
+    opened.remove(100)
+    opened.set_states({2_000: rule.start(np.ones(1))})
+    with opened.reading() as view:
+        before = view.numbers([2_000])
+    (exchanged,) = np.flatnonzero(places == opened._table.home[before[0]]).tolist()
+    assert exchanged != 2_000
+    for gone in (100, exchanged):
+        assert storage.overwrite(folder, gone)
+    opened.remove(exchanged)
+    assert everybody(opened, me) == sorted({*range(3_000)} - {100, exchanged})
+
+
 @pytest.mark.parametrize("kinds", [1, 3])
 def test_memory_has_no_python_object_per_person(tmp_path: Path, kinds: int) -> None:
     """Neither for the rows that somebody of several kinds has."""

@@ -48,6 +48,20 @@ def test_an_erased_person_is_overwritten_and_every_process_removes_the_row(town:
         assert len(index) == 9
 
 
+@pytest.mark.parametrize("erased", ["w2", "w3"])
+def test_whoever_has_taken_the_place_of_an_erased_person_stays(town: Town, files: SnapshotFiles, erased: str) -> None:
+    """Whoever learns for the first time changes places with somebody, whose place in the file it still is. How often people were
+    shown is left out: that is counted by the process that shows them."""
+    renewed(town)
+    other, _ = started(town)
+    town.swipe("w4", "m1")
+    other.follow()
+    town.erasing.erase(erased)
+    other.follow()
+    mine, all_of_it = known(other, town, compact=False), known(from_store(town), town, compact=False)
+    assert {user: told[:-1] for user, told in mine.items()} == {user: told[:-1] for user, told in all_of_it.items()}
+
+
 def test_what_was_left_half_written_is_removed(town: Town, files: SnapshotFiles) -> None:
     for left in (files.next, files.next.with_name(f".{files.next.name}.0a1b")):
         left.mkdir()

@@ -117,9 +117,13 @@ class ChunkTable:
 
     def _move(self, sources: Places, targets: Places) -> None:
         """Copy rows to other places of their chunks. Whose row it is tells the place that it came from, not what is in it: it may
-        have been overwritten in the file that it is mapped from."""
-        rows = self._rows_at(sources)
-        self.set_columns(targets, rows._asdict())
+        have been overwritten in the file that it is mapped from.
+
+        All of a row is written, also what is there already: in the file the place is somebody else's, who may be erased.
+        """
+        rows, (chunk, row) = self._rows_at(sources), np.divmod(targets, CHUNK)
+        for column, values in zip(self.columns, rows, strict=True):
+            column[chunk, ..., row] = np.moveaxis(values, -1, 0)
         first = self.home[rows.person] == sources
         self.home[rows.person[first]] = targets[first]
         kinds = self.kind[targets // CHUNK]
