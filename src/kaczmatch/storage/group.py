@@ -10,6 +10,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
+from contextlib import suppress
 from itertools import chain
 from threading import Condition, Thread
 from typing import Any, Final, NamedTuple, final
@@ -183,7 +184,8 @@ class GroupCommit:
                 lost = error
         if lost is not None:
             self._check_committed(lost)
-        self._database.after_commit()
+        with suppress(Exception):  # the works are committed, and a later commit has this to do again
+            self._database.after_commit()
         return results
 
     def _check_committed(self, lost: DBAPIError) -> None:

@@ -211,17 +211,18 @@ class Sqlite(Database):
             return
         if not self._moving.acquire(blocking=False):
             return  # the thread is at it
-        if length <= LONG_LOG:
-            self._too_long = LONG_LOG  # another process may have emptied it
-        if length > self._too_long:
-            try:
+        handed_over = False
+        try:
+            if length <= LONG_LOG:
+                self._too_long = LONG_LOG  # another process may have emptied it
+            if length > self._too_long:
                 self._too_long = LONG_LOG if self._shorten(READER_WAIT) else 2 * length
-            finally:
+            elif time.monotonic() - self._moved > MOVE_EVERY:
+                Thread(target=self._move_and_release, name="kaczmatch write-ahead log", daemon=True).start()
+                handed_over = True
+        finally:
+            if not handed_over:
                 self._moving.release()
-        elif time.monotonic() - self._moved > MOVE_EVERY:
-            Thread(target=self._move_and_release, name="kaczmatch write-ahead log", daemon=True).start()
-        else:
-            self._moving.release()
 
     def _move_and_release(self) -> None:
         try:

@@ -99,6 +99,28 @@ def test_the_log_of_sqlite_does_not_grow_under_readers(tmp_path: Path, monkeypat
     assert longest < 4 * limit
 
 
+def test_a_thread_that_cannot_be_started_undoes_no_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A system with no room for another thread says so when the log is to be moved: works that are committed do not run again."""
+
+    def no_room(_: Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    ran: list[str] = []
+
+    def work(name: str) -> Callable[[Transaction], None]:
+        return lambda transaction: (ran.append(name), transaction.put(HeldPerson(user=name, actor="x")))[1]
+
+    with closing(SqlStore(f"sqlite:///{tmp_path}/store.db")) as store:
+        monkeypatch.setattr("kaczmatch.storage.sqlite.MOVE_EVERY", -1)
+        with monkeypatch.context() as patch:
+            patch.setattr(Thread, "start", no_room)
+            with held(store):
+                futures = [store.write(work(name)) for name in ("a", "b")]
+            assert [future.result() for future in futures] == [None, None]
+        assert ran == ["a", "b"]
+        store.scrub()  # waits for whoever moves the log
+
+
 def test_a_disk_that_is_full_when_the_log_is_moved_undoes_no_commit(tmp_path: Path) -> None:
     """What is committed is in the log already: it was written, and is not written again."""
     file = tmp_path / "store.db"
