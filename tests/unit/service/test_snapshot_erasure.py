@@ -70,6 +70,36 @@ def test_what_was_left_half_written_is_removed(town: Town, files: SnapshotFiles)
     assert {path.name for path in files.folder.parent.iterdir() if path.is_dir()} == {"snapshot"}
 
 
+def test_an_erasure_reaches_what_was_left_half_written_since_the_last_start(town: Town, files: SnapshotFiles) -> None:
+    renewed(town)
+    left = files.next.with_name(f".{files.next.name}.0a1b")
+    left.mkdir()
+    (left / "id_text.npy").write_bytes(b"w3")
+    with files.building():  # whoever is building now has begun after that
+        assert not left.exists()
+        left.mkdir()
+        town.erasing.erase("w2")
+        assert left.exists(), "it is being written"
+    town.erasing.erase("w3")
+    assert not left.exists()
+
+
+def test_an_error_while_one_is_renewed_is_told(town: Town, files: SnapshotFiles, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only somebody else who is at it is none."""
+    town.world.follow()
+    town.world._keep_snapshot()
+    monkeypatch.setattr(snapshot_keeping, "_MUCH", -1)
+    monkeypatch.setattr(snapshot_keeping, "_SHARE", 10**9)
+
+    def no_room() -> None:
+        raise BlockingIOError("fork: resource temporarily unavailable")
+
+    with files.renewing():
+        assert not town.world.renew_snapshot(no_room)
+    with pytest.raises(BlockingIOError, match="fork"):
+        town.world.renew_snapshot(no_room)
+
+
 def test_whoever_waits_for_the_end_of_a_session_is_overwritten_too(tmp_path: Path, files: SnapshotFiles) -> None:
     """Their states have another length, with swipes that are still to be learned from."""
     with closing(SqlStore(f"sqlite:///{tmp_path}/store.db")) as store:

@@ -9,7 +9,7 @@ import fcntl
 import os
 import shutil
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final, final
 
@@ -54,7 +54,9 @@ class SnapshotFiles:
             self.next.rename(self.folder)
 
     def overwrite(self, person: str) -> None:
-        """Leave nothing of a person in the files, nor in those that wait to be swapped in."""
+        """Leave nothing of a person in the files, nor in those that wait to be swapped in or were left half-written."""
+        with suppress(BlockingIOError), self._locked("building", wait=False):
+            self._remove_half_written()
         for folder in (self.folder, self.next):
             if folder.exists():
                 with self._changing(), suppress(FileNotFoundError):
@@ -67,8 +69,13 @@ class SnapshotFiles:
         """Remove what a process has left that was killed while it wrote."""
         # While another one is being written, or waits to be swapped in, nothing was left.
         with suppress(BlockingIOError), self._locked("renewing", wait=False), self._locked("building", wait=False):
-            for left in (self.next, *self.folder.parent.glob(f".{self.next.name}.*")):
-                shutil.rmtree(left, ignore_errors=True)
+            shutil.rmtree(self.next, ignore_errors=True)
+            self._remove_half_written()
+
+    def _remove_half_written(self) -> None:
+        """Of whoever was killed while it wrote: the caller holds the lock of those who write."""
+        for left in self.folder.parent.glob(f".{self.next.name}.*"):
+            shutil.rmtree(left, ignore_errors=True)
 
     def changed(self) -> tuple[NDArray[np.int64], int]:
         """Who has changed since, by number, and up to which change that is known. 0: nobody has kept the list."""
@@ -120,17 +127,23 @@ class SnapshotFiles:
     def building(self) -> Iterator[None]:
         """One process at a time loads everybody for all others of the machine."""
         with self._locked("building"):
+            self._remove_half_written()
             yield
 
     @contextmanager
-    def renewing(self) -> Iterator[None]:
-        """Another one is written by another process, and then swapped in by this one. BlockingIOError: somebody is at it."""
-        with self._locked("renewing", wait=False):
-            self.is_renewed = True
+    def renewing(self) -> Iterator[bool]:
+        """Another one is written by another process, and then swapped in by this one. False: somebody is at it."""
+        with ExitStack() as held:
             try:
-                yield
+                held.enter_context(self._locked("renewing", wait=False))
+            except BlockingIOError:
+                mine = False
+            else:
+                mine = self.is_renewed = True
+            try:
+                yield mine
             finally:
-                self.is_renewed = False
+                self.is_renewed = self.is_renewed and not mine
 
     @contextmanager
     def _changing(self) -> Iterator[None]:

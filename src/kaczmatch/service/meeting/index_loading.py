@@ -104,11 +104,12 @@ class IndexLoading(ABC):
             return False
         too_old = self.context.clock() - self._built > LONGEST_LIFE - RENEWED_BEFORE
         if too_old or keeping.is_due(self.current, self._events.read_to, len(self._generation.people.index)):
-            with suppress(BlockingIOError), files.renewing():
-                write()
-                with self._following:
-                    self._put_in_place(files)
-                return True
+            with files.renewing() as mine:
+                if mine:
+                    write()
+                    with files.building(), self._following:
+                        self._put_in_place(files)
+                return mine
         return False
 
     def write_snapshot(self) -> None:
@@ -122,8 +123,7 @@ class IndexLoading(ABC):
             self._write(files)
 
     def _load(self) -> None:
-        files = self.context.snapshot
-        self._at_once = True
+        files, self._at_once = self.context.snapshot, True
         try:
             if files is not None:
                 files.tidy()
