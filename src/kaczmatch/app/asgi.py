@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
+import multiprocessing
+import os
+import signal
 import sys
+import threading
 import warnings
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
@@ -18,6 +23,7 @@ from kaczmatch.app.composition import open_store
 from kaczmatch.app.demo.setup import add_demo
 from kaczmatch.app.logs import set_up_logs_of
 from kaczmatch.app.pages import pages_of
+from kaczmatch.app.shared_socket import SharingLoop
 from kaczmatch.app.system import System, compose
 from kaczmatch.app.system_metrics import watch_system
 from kaczmatch.settings.model import Settings
@@ -31,9 +37,17 @@ LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "[::1]"})
 def create() -> FastAPI:
     """For uvicorn, in every worker: everything from the environment."""
     sys.setswitchinterval(TURN_SECONDS)
+    threading.Thread(target=_end_with_parent, name="kaczmatch parent", daemon=True).start()
     settings = read()
     set_up_logs_of(settings)
     return create_app(settings)
+
+
+def _end_with_parent() -> None:
+    """A process whose parent was killed would serve on with nobody in charge, and keep the port from the next start."""
+    if (parent := multiprocessing.parent_process()) is not None:
+        parent.join()
+        os.kill(os.getpid(), signal.SIGTERM)
 
 
 def create_app(settings: Settings) -> FastAPI:
@@ -52,9 +66,10 @@ def app_of(system: System, *, routers: Iterable[APIRouter] = ()) -> FastAPI:
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         del app
         anyio.to_thread.current_default_thread_limiter().total_tokens = settings.threads
+        loop = asyncio.get_running_loop()
+        if isinstance(loop, SharingLoop):  # connections go to the processes that are ready; one that starts takes none from them
+            loop.started = system.health.started
         system.start()
-        if settings.workers > 1:  # connections go to the processes that are ready; one that starts takes none from them
-            await run_in_threadpool(system.wait_started)
         yield
         await run_in_threadpool(system.stop)
 

@@ -2,7 +2,7 @@
 
 Left to themselves, an idle process that wakes up first takes all that wait. An app that keeps a dozen connections open would then
 be answered by one process, however many there are. Nobody counts for all: each process waits a little longer the more connections
-it has, and another one is quicker.
+it has, and another one is quicker. One that still starts does not listen.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import socket
 from collections.abc import Awaitable, Callable
+from threading import Event
 from typing import Any, Final, final
 from weakref import WeakSet
 
@@ -17,6 +18,7 @@ import structlog
 import uvloop
 
 _TRY_AGAIN: Final = 1.0  # seconds, where the system has no room for another connection
+_LOOK: Final = 0.05  # seconds, whether the process has started
 
 Connected = tuple[Any, asyncio.BaseProtocol]  # its transport comes first
 
@@ -27,27 +29,37 @@ log = structlog.stdlib.get_logger("kaczmatch")
 class SharingLoop(uvloop.Loop):
     """For uvicorn's `loop`: an event loop whose servers share their sockets with other processes."""
 
+    def __init__(self) -> None:
+        super().__init__()
+        self.started = Event()  # from then on its servers listen
+
     async def create_server(  # type: ignore[override]
         self, protocol_factory: Callable[[], asyncio.Protocol], *, sock: socket.socket, backlog: int, **options: Any
     ) -> SharingServer:
         sock.setblocking(False)
-        sock.listen(backlog)
-        return SharingServer(self, sock, lambda taken: self.connect_accepted_socket(protocol_factory, taken, **options))
+        return SharingServer(
+            self, sock, backlog, lambda taken: self.connect_accepted_socket(protocol_factory, taken, **options), self.started
+        )
 
 
 @final
 class SharingServer:
-    """Takes connections until it is closed: what uvicorn asks of a server."""
+    """Takes connections from the start of its process until it is closed: what uvicorn asks of a server."""
 
     def __init__(
-        self, loop: asyncio.AbstractEventLoop, listening: socket.socket, connect: Callable[[socket.socket], Awaitable[Connected]]
+        self,
+        loop: asyncio.AbstractEventLoop,
+        listening: socket.socket,
+        backlog: int,
+        connect: Callable[[socket.socket], Awaitable[Connected]],
+        started: Event,
     ) -> None:
-        self._loop, self._listening, self._connect = loop, listening, connect
+        self._loop, self._listening, self._backlog, self._connect, self._started = loop, listening, backlog, connect, started
         self._connecting = set[asyncio.Task[None]]()
         self._open = WeakSet[asyncio.BaseProtocol]()  # a connection that was lost is forgotten by all
         self._later: asyncio.TimerHandle | None = None
         self._at_once, self._closed = 1, False
-        self._listen()
+        self._wait_for_start()
 
     def close(self) -> None:
         self._closed = True
@@ -58,6 +70,13 @@ class SharingServer:
     async def wait_closed(self) -> None:
         if self._connecting:
             await asyncio.wait(self._connecting)
+
+    def _wait_for_start(self) -> None:
+        if self._started.is_set():
+            self._listening.listen(self._backlog)
+            self._listen()
+        else:
+            self._later = self._loop.call_later(_LOOK, self._wait_for_start)
 
     def _listen(self) -> None:
         self._loop.add_reader(self._listening, self._give_way)

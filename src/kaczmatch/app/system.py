@@ -76,10 +76,6 @@ class System:
         self.loop_thread = threading.current_thread()
         self.background.once("start", self._prepare)
 
-    def wait_started(self) -> None:
-        """Until it is ready, or has failed to become so."""
-        self.health.started.wait()
-
     def wait_ready(self, seconds: float = 600.0) -> None:
         if not self.health.ready.wait(seconds):
             raise TimeoutError(f"the service is not ready: {self.health.not_ready_reason()}")

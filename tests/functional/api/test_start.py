@@ -144,7 +144,7 @@ def test_settings_that_do_not_fit_who_is_there_are_said(tmp_path: Path) -> None:
     fewer = Settings(data=tmp_path, kinds=("man", "mentor"))
     system = compose(fewer, open_store(fewer))
     system.start()
-    system.wait_started()
+    system.health.started.wait()
     why = system.health.not_ready_reason()
     system.stop()
     assert "the settings do not fit the stored profiles: i_am: there is no 'woman'" in why

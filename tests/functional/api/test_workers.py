@@ -9,13 +9,14 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import httpx
 import pytest
 
 from kaczmatch.app.composition import context_of, credentials_of
+from kaczmatch.service.domain.snapshot_files import SnapshotFiles
 from kaczmatch.settings.model import PREFIX, Settings
 from kaczmatch.storage import SqlStore
 from worlds.ports import free_port
@@ -37,15 +38,9 @@ def serving(port: int, *options: str, before: Sequence[str] = (), **settings: st
     process = subprocess.Popen(command, env=environment(**settings), stderr=subprocess.PIPE, text=True)  # noqa: S603
     try:
         deadline = time.monotonic() + 240  # a machine at work may have kernels to compile
-        while time.monotonic() < deadline:
-            try:
-                if httpx.get(f"http://127.0.0.1:{port}/v1/health/ready").status_code == 200:
-                    break
-            except httpx.TransportError:
-                pass
+        while not answers(port):
+            assert time.monotonic() < deadline, "it did not become ready"
             time.sleep(0.2)
-        else:
-            pytest.fail("it did not become ready")
         yield process
     finally:
         process.send_signal(signal.SIGTERM)
@@ -94,6 +89,72 @@ def test_several_processes_begin_a_store_together(tmp_path: Path) -> None:
         first = workers_of(process)
         seen(f"http://127.0.0.1:{port}/v1/health/ready", {}, processes, 2)
         assert workers_of(process) == first
+
+
+def ended(processes: Sequence[int]) -> None:
+    deadline = time.monotonic() + 60
+    while any(map(command_of, processes)):
+        assert time.monotonic() < deadline, "still there"
+        time.sleep(0.05)
+
+
+@contextmanager
+def begun(port: int, folder: Path) -> Iterator[subprocess.Popen[str]]:
+    """Two processes that start. Nothing of them is left."""
+    command = [*COMMAND, "serve", "--port", str(port), "--workers", "2"]
+    with subprocess.Popen(command, env=environment(data=str(folder)), stderr=subprocess.PIPE, text=True) as process:  # noqa: S603
+        workers = list[int]()
+        try:
+            deadline = time.monotonic() + 240
+            while len(workers := workers_of(process)) < 2:
+                assert time.monotonic() < deadline
+                time.sleep(0.05)
+            yield process
+        finally:
+            process.kill()
+            for worker in workers:
+                with suppress(ProcessLookupError):
+                    os.kill(worker, signal.SIGKILL)
+
+
+def test_where_the_first_process_is_killed_the_others_end(tmp_path: Path) -> None:
+    """They would serve on with nobody in charge, and the port would stay taken."""
+    port = free_port()
+    with begun(port, tmp_path) as process:
+        deadline, workers = time.monotonic() + 240, workers_of(process)
+        while not answers(port):
+            assert time.monotonic() < deadline
+            time.sleep(0.2)
+        process.kill()
+        ended(workers)
+
+
+def answers(port: int) -> bool:
+    with suppress(httpx.TransportError):
+        return httpx.get(f"http://127.0.0.1:{port}/v1/health/ready").status_code == 200
+    return False
+
+
+def test_processes_that_still_start_end_when_they_are_told_to(tmp_path: Path) -> None:
+    """Here they wait for another one of the machine that loads everybody."""
+    port, files = free_port(), SnapshotFiles(tmp_path / "snapshot")
+    with files.building(), begun(port, tmp_path) as process:
+        deadline, workers = time.monotonic() + 240, workers_of(process)
+        while not all(waits_for(worker, "snapshot.building") for worker in workers):
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        assert not answers(port)
+        process.send_signal(signal.SIGTERM)
+        _, errors = process.communicate(timeout=60)
+    assert process.returncode in (0, -signal.SIGTERM), errors
+    assert "Ready" not in errors
+    assert "Traceback" not in errors
+
+
+def waits_for(process: int, file: str) -> bool:
+    with suppress(FileNotFoundError, ProcessLookupError):
+        return any(file in str(link.readlink()) for link in Path(f"/proc/{process}/fd").iterdir())
+    return False
 
 
 @pytest.mark.parametrize("kind", ["sqlite", "postgres"])

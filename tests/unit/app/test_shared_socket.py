@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import Future
 from contextlib import ExitStack, contextmanager, suppress
-from threading import Thread
+from threading import Event, Thread
 from typing import Any
 
 import pytest
@@ -41,6 +41,8 @@ class Named(asyncio.Protocol):
 def taking(listening: socket.socket, name: bytes) -> Iterator[None]:
     """A loop of its own that takes connections, until the end."""
     loop, over, started, still_open = SharingLoop(), asyncio.Event(), Future[SharingServer](), set[Any]()
+
+    loop.started.set()
 
     async def serve() -> None:
         server = await loop.create_server(lambda: Named(name, still_open), sock=listening, backlog=100)
@@ -111,6 +113,8 @@ class Watched:
     def __init__(self) -> None:
         self.pauses = list[float]()
         self.readable: Callable[[], None] | None = None
+        self.started = Event()
+        self.started.set()
 
     def add_reader(self, _: socket.socket, then: Callable[[], None]) -> None:
         self.readable = then
@@ -141,7 +145,7 @@ def test_the_more_it_has_the_longer_it_waits_and_of_a_crowd_it_takes_a_share(lis
             open.append(Named(b"", set()))
             return None, open[-1]
 
-        SharingServer(loop, listening, connect)
+        SharingServer(loop, listening, 100, connect, loop.started)
         for _ in range(80):
             opened.enter_context(connected(listening))
         has = list[int]()

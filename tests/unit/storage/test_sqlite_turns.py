@@ -46,12 +46,12 @@ def names(store: SqlStore) -> set[str]:
 def test_a_commit_waits_for_another_process_and_looks_often(
     store: SqlStore, other: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It never waits much longer than it has to: half a millisecond, or a twentieth of what it has waited."""
+    """It never waits much longer than it has to: half a millisecond, a twentieth of what it has waited, ten milliseconds."""
     now, pauses = 0.0, list[float]()
 
     def pause(seconds: float) -> None:
         nonlocal now
-        assert seconds <= max(sqlite.LOOK_AGAIN, now / 20)
+        assert seconds <= min(max(sqlite.LOOK_AGAIN, now / 20), 0.01)
         now += seconds
         pauses.append(seconds)
         if now > 1.0 and other.in_transaction:
@@ -62,7 +62,7 @@ def test_a_commit_waits_for_another_process_and_looks_often(
     assert names(store) == {"ann"}
     assert pauses[0] == sqlite.LOOK_AGAIN
     assert 1.0 < now < 1.1
-    assert len(pauses) < 150  # a long wait costs next to nothing
+    assert len(pauses) < 250  # a long wait costs next to nothing
 
 
 def test_who_waits_too_long_is_told_and_nothing_is_written_later(
