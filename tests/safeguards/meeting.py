@@ -240,6 +240,13 @@ MEETING = (
         "tests/unit/service/test_snapshot_erasure.py -k 'swapped_in'",
     ),
     Fault(
+        "that an erasure reaches a snapshot which was left half-written",
+        "service/domain/snapshot_files.py",
+        '        with suppress(BlockingIOError), self._locked("building", wait=False):\n            self._remove_half_written()\n',
+        "",
+        "tests/unit/service/test_snapshot_erasure.py -k 'half_written'",
+    ),
+    Fault(
         "the exposure that a process knows when it starts",
         "service/domain/appearances.py",
         "        yield _counts(row.cards), row.until",

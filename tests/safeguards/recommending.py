@@ -104,6 +104,14 @@ RECOMMENDING = (
         "tests/unit/recommend/test_index_files.py -k overwritten_in",
     ),
     Fault(
+        "that a row which moves is written as a whole",
+        "recommend/index/chunks.py",
+        "            column[chunk, ..., row] = np.moveaxis(values, -1, 0)\n",
+        "            if (column[chunk, ..., row] != np.moveaxis(values, -1, 0)).any():\n"
+        "                column[chunk, ..., row] = np.moveaxis(values, -1, 0)\n",
+        "tests/unit/recommend/test_index_files.py -k has_moved",
+    ),
+    Fault(
         "that of many admirers those come whom the viewer likes",
         "recommend/decks/recommender.py",
         "pool.part(admirers, admirers=True)",

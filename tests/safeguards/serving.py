@@ -117,6 +117,20 @@ SERVING = (
         "tests/unit/app/test_shared_socket.py -k the_longer_it_waits",
     ),
     Fault(
+        "that a process which still starts takes no connections",
+        "app/shared_socket.py",
+        "        if self._started.is_set():\n",
+        "        if True:\n",
+        "tests/functional/api/test_workers.py -k still_start",
+    ),
+    Fault(
+        "that processes end with the first one",
+        "app/asgi.py",
+        "        os.kill(os.getpid(), signal.SIGTERM)\n",
+        "        pass\n",
+        "tests/functional/api/test_workers.py -k first_process",
+    ),
+    Fault(
         "stalled connections that make room for newcomers",
         "app/connections.py",
         "            admitted = self._make_room(own)",

@@ -43,6 +43,13 @@ STORING = (
         "tests/faults/test_kills.py -k sqlite",
     ),
     Fault(
+        "that nothing which comes after a commit undoes it",
+        "storage/group.py",
+        "        with suppress(Exception):  # the works are committed, and a later commit has this to do again\n",
+        "        if True:\n",
+        "tests/unit/storage/test_sqlite_log.py -k undoes_no_commit",
+    ),
+    Fault(
         "the look whether the database file is still in its place",
         "storage/sqlite.py",
         "if self._opened is not None and not os.path.samestat(found, self._opened):",
