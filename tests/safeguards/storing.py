@@ -94,7 +94,7 @@ STORING = (
     Fault(
         "that a commit looks often whether another process has ended (SQLite)",
         "storage/sqlite.py",
-        "time.sleep(max(LOOK_AGAIN, waited / 20))",
+        "time.sleep(min(max(LOOK_AGAIN, waited / 20), LATEST))",
         "time.sleep(0.1)",
         "tests/unit/storage/test_sqlite_turns.py -k looks_often",
     ),
