@@ -47,7 +47,7 @@ from kaczmatch.service.meeting.swipes import Swipe
 from kaczmatch.settings.reading import read
 from tables import add_out, tell
 
-WARM, DECKS, SWIPES, ROUNDS = 600, 400, 2_000, 5  # the first decks are those of a service that has just started
+WARM, DECKS, SWIPES, ROUNDS = 600, 400, 4_000, 5  # the first decks are those of a service that has just started
 FLOORS = {  # the most that is allowed
     "start with the snapshot, processor s": 15.0,
     "private memory beyond nobody, MB": 100.0,

@@ -1,10 +1,11 @@
 """The peer of `million.py`: swipes kept by a program of raw `sqlite3`, behind the service's own HTTP or behind uvicorn alone.
 
 It has the service's write-ahead log, its sync at every commit, its group commit, and its threads on one core. A thread moves the
-log into the database as often as the service does. It begins with as many people as the service, of whom as many have swiped.
-Per swipe it looks for the swipe, the deck, both people and both decisions, and writes the swipe, the decision, a state and two
-counters, each by one statement for all swipes of a commit. It checks no key, learns nothing, and has no erasure, quota, match or
-message. Behind the service's own HTTP a request passes what it passes there: limits, credentials, a log line, a count.
+log into the database as often as the service does, and a commit empties it where it is longer than the service lets it be. It
+begins with as many people as the service, of whom as many have swiped. Per swipe it looks for the swipe, the deck, both people
+and both decisions, and writes the swipe, the decision, a state and two counters, each by one statement for all swipes of a commit.
+It checks no key, learns nothing, and has no erasure, quota, match or message. Behind the service's own HTTP a request passes what
+it passes there: limits, credentials, a log line, a count.
 
     python benchmarks/raw_swipes.py FILE PORT PEOPLE service|bare
 """
@@ -22,6 +23,7 @@ from concurrent.futures import Future
 from contextlib import closing
 from datetime import UTC, datetime
 from functools import cache
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -40,7 +42,7 @@ from kaczmatch.service.access.credentials import APP, Caller
 from kaczmatch.service.meeting import swipes as service_swipes
 from kaczmatch.settings.model import Settings
 from kaczmatch.storage.group import LARGE_COMMIT, LINGER
-from kaczmatch.storage.sqlite import MOVE_EVERY
+from kaczmatch.storage.sqlite import LONG_LOG, MOVE_EVERY
 
 TOGETHER, REST = 256, {"state": bytes(1_024), "none": 0, "one": 1}
 TABLES = """
@@ -103,6 +105,7 @@ class Swipes:
 
     def __init__(self, file: str, people: int) -> None:
         fill(file, people)
+        self.log = Path(f"{file}-wal")
         self.file, self.waiting, self.changed, self.expected = file, deque[tuple[Swipe, Future[str]]](), threading.Condition(), 0
         threading.Thread(target=self._run, name="kaczmatch group commit", daemon=True).start()
         threading.Thread(target=self._beside, daemon=True).start()
@@ -131,6 +134,8 @@ class Swipes:
                 values = [swipe[name] for swipe, _ in some for name in names]
                 database.execute(for_rows(statement, len(names), len(some)), values).fetchall()
             database.execute("COMMIT")
+            if self.log.stat().st_size > LONG_LOG:
+                database.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
             for swipe, future in some:
                 future.set_result(swipe.get("answer", swipe["at"]))
 

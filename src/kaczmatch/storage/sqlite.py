@@ -30,7 +30,7 @@ LARGEST: Final = 256  # rows per statement; with the columns of the widest table
 WAIT: Final = 5.0  # seconds for another process that writes
 LOOK_AGAIN: Final = 0.0005  # seconds until it looks again, and later a twentieth of what it has waited: SQLite's own is longer
 LATEST: Final = 0.01  # seconds, so that nobody who has waited long is passed by all who come later
-LONG_LOG: Final = 64 * 2**20  # bytes of write-ahead log beyond which a commit waits for readers, so that it can be emptied
+LONG_LOG: Final = 256 * 2**20  # bytes of write-ahead log beyond which a commit waits for readers, so that it can be emptied
 READER_WAIT: Final = 0.05  # seconds that it waits for them
 MOVING_PAUSE: Final = 0.005  # seconds until it is tried again, while another process moves the log
 SYNCED: Final = "PRAGMA synchronous = FULL"
