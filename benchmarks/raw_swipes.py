@@ -1,11 +1,11 @@
 """The peer of `million.py`: swipes kept by a program of raw `sqlite3`, behind the service's own HTTP or behind uvicorn alone.
 
-It has the service's write-ahead log, its sync at every commit, its group commit, and its threads on one core. A thread moves the
-log into the database as often as the service does, and a commit empties it where it is longer than the service lets it be. It
-begins with as many people as the service, of whom as many have swiped. Per swipe it looks for the swipe, the deck, both people
-and both decisions, and writes the swipe, the decision, a state and two counters, each by one statement for all swipes of a commit.
-It checks no key, learns nothing, and has no erasure, quota, match or message. Behind the service's own HTTP a request passes what
-it passes there: limits, credentials, a log line, a count.
+It has the service's write-ahead log, its sync at every commit, its group commit, and its threads on one core. A thread moves
+the log into the database as often as the service does, and a commit empties it where it is longer than the service lets it be.
+It begins with as many people as the service, of whom as many have swiped. Per swipe it looks for the swipe, the deck, both
+people and both decisions, and writes the swipe, the decision, a state and two counters, each by one statement for all swipes of
+a commit. It checks no key, learns nothing, and has no erasure, quota, match or message. Behind the service's own HTTP a request
+passes what it passes there: limits, credentials, a log line, a count.
 
     python benchmarks/raw_swipes.py FILE PORT PEOPLE service|bare
 """
