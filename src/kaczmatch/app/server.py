@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import logging
 import os
 import resource
 import socket
@@ -49,8 +50,8 @@ def serve(settings: Settings, announce: Callable[[str], None]) -> None:
     if (file := log_file(settings)) is not None:
         announce(f"Log lines go to {file} (--log json: to standard error)")
     options = uvicorn_options(settings)
+    set_up_logs_of(settings)
     if settings.workers == 1:
-        set_up_logs_of(settings)
         app = create_app(settings)
         threading.Thread(target=announce_start, args=(settings, announce, app.state.system.health), daemon=True).start()
         uvicorn.run(app, **options)
@@ -58,6 +59,7 @@ def serve(settings: Settings, announce: Callable[[str], None]) -> None:
     if settings.url.startswith("sqlite"):
         # Tables are made here: processes that made them at the same moment would be in each other's way.
         open_store(settings).close()
+    logging.getLogger("uvicorn.error").setLevel(logging.INFO)  # which says when a process has died
     announce(f"Starting {settings.workers} processes; the first start of an installation compiles kernels for half a minute …")
     threading.Thread(target=announce_start, args=(settings, announce), daemon=True).start()
     # What was chosen on the command line; the rest every process reads from the environment and the file itself.

@@ -112,6 +112,9 @@ class System:
             log.error("start failed", error=why, where=error_location(error))
             raise
         self.health.set_ready()
+        if why := self.serving_index.snapshot_problem:
+            advice = "decks are dealt without one; make room there or move away what is in its place, then start again"
+            log.warning("no snapshot", why=why, advice=advice)
         log.info("ready", people=len(self.serving_index), seconds=self.health.step_seconds)
         if self.settings.url.startswith("sqlite"):  # PostgreSQL does half of the work in processes of its own
             core = RequestCore(self.loop_thread, fresh_rng())

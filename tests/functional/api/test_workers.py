@@ -168,7 +168,7 @@ def test_several_processes_serve_one_store(kind: str, tmp_path: Path, request: p
     port, headers = free_port(), {"Authorization": f"Bearer {key}"}
     address = f"http://127.0.0.1:{port}/v1"
     body = {"name": "Ada", "born": "1990-05-17", "i_am": ["woman"], "i_look_for": ["man"], "tags": ["jazz"]}
-    with serving(port, "--workers", "2", data=str(tmp_path), database=url) as process:
+    with serving(port, "--workers", "2", "--log", "file", data=str(tmp_path), database=url) as process:
         assert httpx.put(f"{address}/people/ada", json=body, headers=headers).status_code == 201
         processes: set[str] = set()
         seen(f"{address}/people/ada", headers, processes, 2)
@@ -181,6 +181,7 @@ def test_several_processes_serve_one_store(kind: str, tmp_path: Path, request: p
         while command_of(workers[0]):
             time.sleep(0.01)
         seen(f"{address}/people/ada", headers, processes, 3)
+    assert f"Child process [{workers[0]}] died" in (tmp_path / "kaczmatch.log").read_text("utf-8")
 
 
 def test_a_database_that_was_not_migrated_is_told(tmp_path: Path, postgres: Server) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import stat
@@ -15,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from kaczmatch.app.backups import back_up, restore
+from kaczmatch.recommend.index import storage
 from kaczmatch.service.domain.records import Change, ServingProcess
 from kaczmatch.service.domain.snapshot_files import SnapshotFiles
 from kaczmatch.service.meeting import snapshot_keeping
@@ -174,6 +176,33 @@ def test_a_damaged_one_is_built_anew(town: Town, files: SnapshotFiles) -> None:
         index, built = started(town)
         assert built == [1], damage
         assert known(index, town) == known(from_store(town), town)
+
+
+def test_without_room_for_one_a_process_has_everybody_for_itself(
+    town: Town, files: SnapshotFiles, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It only makes starts cheaper, so a full disk stops no start."""
+
+    def no_room(path: Path, _: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), path)
+
+    shutil.rmtree(files.folder)
+    monkeypatch.setattr(storage, "_synced", no_room)
+    index, built = started(town)
+    assert built == [1]
+    assert known(index, town) == known(from_store(town), town)
+    assert index.snapshot_problem == f"{files.folder}: No space left on device"
+
+
+def test_what_somebody_else_has_put_in_its_place_stays(town: Town, files: SnapshotFiles) -> None:
+    shutil.rmtree(files.folder)
+    files.folder.mkdir()
+    (files.folder / "thesis.txt").write_text("years of work")
+    index, built = started(town)
+    assert built == [1]
+    assert known(index, town) == known(from_store(town), town)
+    assert "is not a saved index" in index.snapshot_problem
+    assert (files.folder / "thesis.txt").exists()
 
 
 def test_it_is_renewed_when_much_has_changed_and_processes_go_over_to_it(town: Town, files: SnapshotFiles) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Iterator
 from contextlib import closing
@@ -46,6 +47,22 @@ def test_an_erased_person_is_overwritten_and_every_process_removes_the_row(town:
         index.follow()
         assert known(index, town) == known(from_store(town), town)
         assert len(index) == 9
+
+
+@pytest.mark.parametrize("left", [None, 0, 1_000])
+def test_an_erasure_leaves_nothing_of_a_damaged_one(town: Town, files: SnapshotFiles, left: int | None) -> None:
+    """Neither what was not reached, nor files that look whole afterwards."""
+    renewed(town)
+    file = files.folder / "tags.npy"
+    if left is None:
+        file.unlink()
+    else:
+        os.truncate(file, left)
+    town.erasing.erase("m1")
+    assert not files.folder.exists()
+    index, built = started(town)
+    assert built == [1]
+    assert "m1" not in known(index, town)
 
 
 @pytest.mark.parametrize("erased", ["w2", "w3"])

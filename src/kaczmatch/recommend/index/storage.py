@@ -42,8 +42,7 @@ def write(
 
     A crash leaves the old folder, the new one or none, never a mixture.
     """
-    if folder.is_symlink() or (folder.exists() and not _is_index(folder)):
-        raise InvalidInput("folder", f"{folder}: is there already and is not a saved index; name a new folder")
+    check_replaceable(folder)
     packed = numbered_ids.packed()
     new = folder.with_name(f".{folder.name}.{uuid.uuid4().hex}")
     folder.parent.mkdir(parents=True, exist_ok=True)
@@ -127,6 +126,8 @@ def overwrite(folder: Path, identifier: Hashable) -> bool:
     which names nobody.
     """
     about = read_about(folder)
+    for name, size in about["arrays"].items():
+        _check_size(folder / f"{name}.npy", size)
 
     def changed(name: str) -> Array:
         return np.asarray(np.load(folder / f"{name}.npy", mmap_mode="r+"))
@@ -169,8 +170,11 @@ def read_about(folder: Path) -> dict[str, Any]:
     return about
 
 
-def _is_index(folder: Path) -> bool:
-    return folder.is_dir() and ((folder / ABOUT).exists() or not any(folder.iterdir()))
+def check_replaceable(folder: Path) -> None:
+    """Refuse to put an index where something else is."""
+    is_index = folder.is_dir() and ((folder / ABOUT).exists() or not any(folder.iterdir()))
+    if folder.is_symlink() or (folder.exists() and not is_index):
+        raise InvalidInput("folder", f"{folder}: is there already and is not a saved index; name a new folder")
 
 
 def _save(file: Any, array: Array, spare: int) -> None:
@@ -187,10 +191,14 @@ def _save(file: Any, array: Array, spare: int) -> None:
 
 def _mapped(folder: Path, name: str, size: int) -> Array:
     path = folder / f"{name}.npy"
-    if path.stat().st_size != size:
-        raise ValueError(f"{path.name} has another size")
+    _check_size(path, size)
     shape_only = np.load(path, allow_pickle=False) if size <= 128 else np.load(path, mmap_mode="c")
     return np.asarray(shape_only)
+
+
+def _check_size(path: Path, size: int) -> None:
+    if path.stat().st_size != size:
+        raise ValueError(f"{path.name} has another size")
 
 
 def _synced(path: Path, write_to: Any) -> None:

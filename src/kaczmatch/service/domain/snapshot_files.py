@@ -50,6 +50,7 @@ class SnapshotFiles:
     def swap(self) -> None:
         """The next snapshot takes the place of this one."""
         with self._changing():
+            storage.check_replaceable(self.folder)
             shutil.rmtree(self.folder, ignore_errors=True)
             self.next.rename(self.folder)
 
@@ -59,10 +60,10 @@ class SnapshotFiles:
             self._remove_half_written()
         for folder in (self.folder, self.next):
             if folder.exists():
-                with self._changing(), suppress(FileNotFoundError):
+                with self._changing():
                     try:
                         storage.overwrite(folder, person)
-                    except InvalidInput:  # damaged, so nobody uses it
+                    except (OSError, ValueError, EOFError):  # damaged, and nothing of it may stay
                         shutil.rmtree(folder, ignore_errors=True)
 
     def tidy(self) -> None:

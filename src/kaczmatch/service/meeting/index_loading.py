@@ -9,11 +9,11 @@ import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import date, datetime, timedelta
 from functools import partial
-from typing import final
 
+from kaczmatch.core.errors import InvalidInput
 from kaczmatch.recommend.decks.exposure import Exposure
 from kaczmatch.recommend.decks.indexed_states import IndexedStates
 from kaczmatch.recommend.decks.recommender import Recommender
@@ -21,9 +21,10 @@ from kaczmatch.service.domain.changes import recent_numbers
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.locks import CHANGES
 from kaczmatch.service.domain.log_follower import LogFollower
-from kaczmatch.service.domain.records import ActiveVersions, Change, Event, Person, ServingProcess, StoredState, StoredTraits
+from kaczmatch.service.domain.records import ActiveVersions, Change, Event, Person, ServingProcess
 from kaczmatch.service.domain.snapshot_files import SnapshotFiles
 from kaczmatch.service.domain.store import Reader, StoreUnavailable, Transaction
+from kaczmatch.service.meeting.generation import Generation, generation_of
 from kaczmatch.service.meeting.index_snapshot import (
     LONGEST_LIFE,
     RENEWED_BEFORE,
@@ -38,18 +39,6 @@ from kaczmatch.service.meeting.snapshot_keeping import SnapshotKeeping
 
 AT_ONCE = 1_000  # people, while nobody waits
 _SIGN_OF_LIFE = timedelta(seconds=30)
-
-
-@final
-@dataclass(slots=True, eq=False)
-class Generation:
-    """The people of the index as one model sees them. A second one is built beside the first when the model changes."""
-
-    model: int
-    people: IndexedStates
-    recommender: Recommender
-    loading: type[StoredState] | type[StoredTraits] = StoredState  # what is being loaded: states first, then traits
-    reached: str = ""  # of whom it has been loaded, in the order of identifiers
 
 
 class IndexLoading(ABC):
@@ -71,6 +60,7 @@ class IndexLoading(ABC):
         self._keeping: SnapshotKeeping | None = None
         self._generation: Generation
         self._next: Generation | None = None
+        self.snapshot_problem = ""  # why this process shares none
         self.rebuilds = 0  # for another model or vocabulary, that were begun
         self.exposure: Exposure
         self.served: tuple[ActiveVersions, Recommender]  # together, since decks are dealt while they change
@@ -125,21 +115,32 @@ class IndexLoading(ABC):
     def _load(self) -> None:
         files, self._at_once = self.context.snapshot, True
         try:
-            if files is not None:
-                files.tidy()
             if files is None:
                 self._build()
-            elif not self._open(files):
+            else:
+                self._load_shared(files)
+            count_decks(self.context, self.exposure, self._counted_until)
+        finally:
+            self._at_once = False
+
+    def _load_shared(self, files: SnapshotFiles) -> None:
+        """Where the files cannot be written or read, this process has everybody for itself."""
+        built = False
+        try:
+            files.tidy()
+            if not self._open(files):
                 with files.building():  # several processes start at once: the others wait, and open what the first has built
                     if not self._open(files):
                         self._build()
+                        built = True
                         if len(self._generation.people.index) >= files.least_people:
                             self._write(files)
                             self._put_in_place(files)
                             self._open(files)
-            count_decks(self.context, self.exposure, self._counted_until)
-        finally:
-            self._at_once = False
+        except (OSError, InvalidInput) as error:
+            self.snapshot_problem = f"{files.folder}: {getattr(error, 'strerror', None) or error}"
+            if not built:
+                self._build()
 
     def _go_over_to_new_snapshot(self) -> None:
         """What this process has changed of the old one need not stay in its memory."""
@@ -160,7 +161,7 @@ class IndexLoading(ABC):
             fold = self.context.catalogue.fold(reader, current.model)
             vocabulary = self.context.catalogue.vocabulary(reader, current.vocabulary)
         people = IndexedStates.of(vocabulary, fold.learner, fold.prior, self.context.config.schema)
-        new, last = self._generation_of(current.model, people), tuple[str, ...]()
+        new, last = generation_of(self.context, current.model, people), tuple[str, ...]()
         while True:
             with self.context.store.read() as reader:
                 page = reader.find(Person, paused=False, after=last, limit=AT_ONCE)
@@ -201,9 +202,8 @@ class IndexLoading(ABC):
         self.exposure, self._counted_until = found.exposure, self.context.clock() - UNDER_WAY
         count_decks(self.context, self.exposure, found.counted_until, self._counted_until)
         self._mapped, self._keeping = version, None
-        self._deal_by(
-            self._generation_of(found.versions.model, found.people), replace(found.versions, vocabulary=current.vocabulary)
-        )
+        opened = generation_of(self.context, found.versions.model, found.people)
+        self._deal_by(opened, replace(found.versions, vocabulary=current.vocabulary))
         self._update_people(changed)
         self._load_states_of(found.odd)
         while read := self._read_logs():
@@ -294,7 +294,3 @@ class IndexLoading(ABC):
         with suppress(StoreUnavailable):
             self.context.store.write(work, locks=[CHANGES]).result()
             self._process = process
-
-    def _generation_of(self, model: int, people: IndexedStates) -> Generation:
-        config = self.context.config
-        return Generation(model, people, people.recommender(config.policy, cooldown=config.cooldown, repeats=config.repeats))

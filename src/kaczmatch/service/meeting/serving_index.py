@@ -28,7 +28,8 @@ from kaczmatch.service.domain.records import (
     StoredTraits,
 )
 from kaczmatch.service.domain.store import Reader
-from kaczmatch.service.meeting.index_loading import AT_ONCE, Generation, IndexLoading
+from kaczmatch.service.meeting.generation import Generation, generation_of
+from kaczmatch.service.meeting.index_loading import AT_ONCE, IndexLoading
 from kaczmatch.service.meeting.others_said import appeals, others_said
 from kaczmatch.service.meeting.presence import in_decks, newly_away, today
 from kaczmatch.service.meeting.profiles import profile_of
@@ -142,7 +143,7 @@ class ServingIndex(IndexLoading):
         elif self._next is None or self._next.model != current.model:
             self.rebuilds += 1
             fold = catalogue.fold(reader, current.model)
-            self._next = self._generation_of(current.model, self._generation.people.relearned(fold.learner, fold.prior))
+            self._next = generation_of(self.context, current.model, self._generation.people.relearned(fold.learner, fold.prior))
 
     def _grow_some(self) -> None:
         """States over fewer terms than the vocabulary has: decks that need one grow it, and the others grow here."""
