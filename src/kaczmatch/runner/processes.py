@@ -42,8 +42,9 @@ class ProcessRunner(Runner):
         try:
             yield from in_order(pool.begin, parts, 2 * at_once)
             pool.executor.shutdown()  # when it is over, nobody has files open any more
-        finally:
-            pool.executor.shutdown(wait=False, cancel_futures=True)
+        except BaseException:
+            pool.kill()
+            raise
 
 
 @final
@@ -62,6 +63,20 @@ class _Pool(Generic[P, R]):
     def _submit(self, part: P) -> tuple[ProcessPoolExecutor, Future[R]]:
         with _without_interrupts():  # which a process that starts here inherits, until it ends silently
             return self.executor, self.executor.submit(_run, part)
+
+    def kill(self) -> None:
+        """End all processes, whatever they are doing.
+
+        One that ends while it sends a result leaves half of it. The thread that reads results would wait for the rest as long as
+        anybody could send it, which this process could.
+        """
+        executor = self.executor
+        workers, sending = [*(executor._processes or {}).values()], getattr(executor._result_queue, "_writer", None)
+        executor.shutdown(wait=False, cancel_futures=True)
+        for worker in workers:
+            worker.kill()
+        if sending is not None:
+            sending.close()
 
     def begin(self, part: P) -> Callable[[], R]:
         try:

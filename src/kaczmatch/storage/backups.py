@@ -79,6 +79,8 @@ def restore(file: Path, url: str, check: Check, progress: Progress, *, force: bo
     place = Path(target.database or "") if target.get_backend_name() == "sqlite" else None
     if place is not None and place.exists() and not force:
         raise InvalidInput("database", f"{place} is there already; stop the service and use --force to replace it")
+    if place is not None:
+        _not_in_use(place)  # said now, and asked again once the backup was checked
     with _new_beside(place or Path(tempfile.gettempdir()) / "restoring") as made:
         with file.open("rb") as source, made.open("wb") as sink:
             while piece := source.read(1 << 20):
@@ -89,6 +91,8 @@ def restore(file: Path, url: str, check: Check, progress: Progress, *, force: bo
         else:
             _skip_numbers(made)
             _not_in_use(place)
+            for ending in ("-wal", "-shm"):
+                place.with_name(place.name + ending).unlink(missing_ok=True)
             _in_place(made, place)
     return Backup(file, checked.rows, checked.people, checked.events)
 
@@ -208,8 +212,6 @@ def _not_in_use(place: Path) -> None:
         raise InvalidInput("database", f"{place} is in use: stop the service first") from None
     except sqlite3.DatabaseError:
         pass  # damaged, which may be why it is to be replaced
-    for ending in ("-wal", "-shm"):
-        place.with_name(place.name + ending).unlink(missing_ok=True)
 
 
 @contextmanager
