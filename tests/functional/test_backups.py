@@ -18,7 +18,7 @@ from kaczmatch.app.composition import ledger_of, scrubbing_of, token_secret
 from kaczmatch.core.errors import InvalidInput
 from kaczmatch.service.access.erased_tokens import ErasedTokens
 from kaczmatch.service.domain.context import Context
-from kaczmatch.service.domain.records import RECORDS, Event, LastPersonNumber, Person, Record, StoredState
+from kaczmatch.service.domain.records import RECORDS, Event, HeldPerson, LastPersonNumber, Person, Record, StoredState
 from kaczmatch.service.domain.scrubbing import Scrubbing
 from kaczmatch.service.domain.store import Transaction
 from kaczmatch.service.messages.feed import Feed
@@ -35,6 +35,17 @@ Url = Callable[[str], str]
 def silent(stage: str, done: int, total: int) -> None:
     assert stage
     assert 0 <= done <= max(total, 1)
+
+
+def test_a_restore_beside_a_running_service_is_refused_before_anything_is_copied(tmp_path: Path) -> None:
+    url, file, stages = f"sqlite:///{tmp_path}/store.db", tmp_path / "backup", list[str]()
+    with closing(SqlStore(url)) as store:
+        store.write(lambda transaction: transaction.put(HeldPerson(user="ann", actor="1"))).result()
+        back_up(url, file, silent)
+        with pytest.raises(InvalidInput, match="in use: stop the service first"):
+            restore(file, url, lambda stage, *_: stages.append(stage), force=True)
+        assert stages == []
+        store.write(lambda transaction: transaction.put(HeldPerson(user="bob", actor="1"))).result()
 
 
 def everything(url: str) -> dict[type[Record], list[Any]]:
