@@ -202,6 +202,7 @@ def test_what_somebody_else_has_put_in_its_place_stays(town: Town, files: Snapsh
     assert built == [1]
     assert known(index, town) == known(from_store(town), town)
     assert "is not a saved index" in index.snapshot_problem
+    town.erasing.erase("m1")
     assert (files.folder / "thesis.txt").exists()
 
 

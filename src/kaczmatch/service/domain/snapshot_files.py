@@ -58,9 +58,9 @@ class SnapshotFiles:
         """Leave nothing of a person in the files, nor in those that wait to be swapped in or were left half-written."""
         with suppress(BlockingIOError), self._locked("building", wait=False):
             self._remove_half_written()
-        for folder in (self.folder, self.next):
-            if folder.exists():
-                with self._changing():
+        with self._changing():  # both: one may just take the place of the other
+            for folder in (self.folder, self.next):
+                if (folder / storage.ABOUT).exists():  # else it is somebody else's
                     try:
                         storage.overwrite(folder, person)
                     except (OSError, ValueError, EOFError):  # damaged, and nothing of it may stay
