@@ -193,7 +193,7 @@ MEETING = (
     Fault(
         "that a refit which predicts worse is not put in use",
         "service/operations/relearning.py",
-        "if model is not None and model.refit and not predicts_as_well(self.context, current.model, number):",
+        "if model is not None and model.refit and not predicts_better(self.context, current.model, number):",
         "if False:",
         "tests/unit/service/test_traits.py",
     ),

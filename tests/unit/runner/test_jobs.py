@@ -25,7 +25,6 @@ HERE, APART = LocalRunner(1), ScatteredRunner()
 
 def test_an_evaluation(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(holdout_ranking, "_USERS", 3)  # so that few people are several parts
-    monkeypatch.setattr(contenders, "CHOICES", (1,))
     assert evaluated(HERE, "probit-traits") == evaluated(APART, "probit-traits")
 
 
