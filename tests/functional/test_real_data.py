@@ -98,7 +98,7 @@ def test_speed_dating_and_its_matches(speed_dating: EvaluationResult) -> None:
         assert max(each.match_auc for each in speed_dating.matches.scores if (each.name, each.swipes) == (FULL, t)) >= 0.70
 
 
-def test_speed_dating_with_as_many_traits_as_are_selected() -> None:
+def test_speed_dating_with_traits() -> None:
     """Everybody is tested once, by what was fitted on the others."""
     folder = needed("speed_dating")
     table = read_swipes(folder / "swipes.csv", folder / "candidates.csv", SPEED_DATING, ("wave",))

@@ -1,25 +1,32 @@
-"""The report says how many traits were selected, and from how many people."""
+"""The report says whether there are traits, and from how many people."""
 
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
-from kaczmatch.evaluation.evaluate import Choices, evaluate
-from kaczmatch.evaluation.protocol.contenders import contenders
+from kaczmatch.evaluation.evaluate import Choices, EvaluationResult, evaluate
 from kaczmatch.evaluation.protocol.progress import SilentProgress
 from kaczmatch.evaluation.protocol.trial import Protocol, Trial
 from kaczmatch.evaluation.reporting.report import trait_words
+from kaczmatch.learners.population import population_fit
 from worlds.logs import small_table
 
 
-def test_the_number_of_traits_and_of_people_is_said() -> None:
-    trial = Trial(small_table(0), Protocol(times=(0,), rest=2))
-    result = evaluate(trial, Choices(learners=["probit-diag", "probit-traits"]), SilentProgress())
-    fitted = [each.traits for each in result.contenders if each.traits is not None]
-    words = trait_words(result)
-    if fitted:
-        assert f"{fitted[0].model.learner.traits} trait" in words
-    else:
-        assert "no traits" in words
-    (two,) = [each.traits for each in contenders(trial, ["probit-traits"], tick=lambda _: None, traits=2) if each.traits]
-    assert two.people == np.unique(trial.table.user[trial.fit_rows]).size
+def evaluated(*learners: str) -> EvaluationResult:
+    return evaluate(Trial(small_table(0), Protocol(times=(0,), rest=2)), Choices(learners=learners), SilentProgress())
+
+
+@pytest.mark.parametrize("pay", [False, True])
+def test_whether_traits_pay_is_said(pay: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(population_fit, "traits_pay", lambda *_, **__: pay)
+    result = evaluated("probit-traits")
+    trial = result.trial
+    people = np.unique(trial.table.user[trial.fit_rows]).size
+    assert result.folds[0].traits is pay
+    assert (f"Traits pay: probit-traits was fitted with them on {people}" in trait_words(result)) is pay
+    assert ("Traits do not pay" in trait_words(result)) is not pay
+
+
+def test_nothing_is_said_of_traits_that_were_not_asked_for() -> None:
+    assert trait_words(evaluated("tk")) == ""

@@ -54,7 +54,7 @@ def test_a_prior_is_fitted_once_enough_have_swiped_and_then_not_for_a_week(tmp_p
         assert refit.run_if_due(**rules) is None
         safety, people = (
             Safety(context, ErasedTokens(context, b"secret")),
-            draw_population(80, 0, Vocabulary.of(GENERAL), date(2026, 3, 1)),
+            draw_population(160, 0, Vocabulary.of(GENERAL), date(2026, 3, 1)),
         )
         fill_store(context, safety, people, 0)
         world.load()
