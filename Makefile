@@ -38,6 +38,7 @@ bench: $(ENVIRONMENT)
 	$(BIN)/python benchmarks/service.py
 	$(BIN)/python benchmarks/million.py --people 10000,100000 --floors
 	$(BIN)/python benchmarks/availability.py
+	$(BIN)/python benchmarks/attacks.py
 
 endure: $(ENVIRONMENT) # hours of kills, crashes, power cuts, broken disks and races; goes on where it was stopped
 	. tests/prepare.sh && $(BIN)/python tests/endure.py

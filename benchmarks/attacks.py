@@ -105,6 +105,7 @@ class Noticed:
     ready: list[float] = field(default_factory=list)
     refused: Counter[int] = field(default_factory=Counter)
     answers: Counter[str] = field(default_factory=Counter)  # to those who attack
+    seconds: float = 0.0  # until they had them, and what they had asked for was done
 
 
 # Who is who: women have even numbers, men odd ones
@@ -245,7 +246,7 @@ def send_all(port: int, requests: Sequence[Sequence[bytes]], once: bool, seconds
         reader, writer = await asyncio.open_connection("127.0.0.1", port, local_addr=(ATTACKER, 0))
         try:
             for request in some if once else itertools.cycle(some):
-                said = "no answer in time"
+                said = "no answer in time" if once else ""
                 try:
                     writer.write(request)
                     status, headers, _ = await answer_from(reader)
@@ -255,7 +256,7 @@ def send_all(port: int, requests: Sequence[Sequence[bytes]], once: bool, seconds
                     said = "closed"
                     return
                 finally:
-                    answers[said] += 1
+                    answers.update([said] if said else [])  # what comes again and again has to end sometime
         finally:
             writer.close()
 
@@ -330,7 +331,9 @@ async def noticed(
         seen.answers, places = await asyncio.wrap_future(sending)
         for place in places:
             left = most - (time.perf_counter() - began)
-            await asyncio.to_thread(wait_until, lambda place=place: finished(served, place), left)
+            if not await asyncio.to_thread(wait_until, lambda place=place: finished(served, place), left):
+                seen.answers["unfinished"] += 1
+        seen.seconds = time.perf_counter() - began
     await asyncio.sleep(max(0.0, began + seconds - time.perf_counter()))
     for one in asking:
         one.cancel()
@@ -463,6 +466,7 @@ def measured(served: Served, attackers: ProcessPoolExecutor, make: Callable[[Ser
         "slowest deck, ms": float(decks.max()),
         "slowest readiness, ms": 1e3 * max(seen.ready),
         "refused of others": sum(seen.refused.values()),
+        "seconds of the attack": seen.seconds,
         "answers to the attack": ", ".join(f"{number:,} × {said}" for said, number in sorted(seen.answers.items())),
     }
     print(f"  {json.dumps(row, ensure_ascii=False)}", flush=True)
