@@ -349,7 +349,7 @@ def finished(served: Served, place: str) -> bool:
         status, _, content = served.call("GET", place)
     except OSError:
         return False
-    return status in (404, 410) or (status == 200 and bool(json.loads(content).get("finished")))
+    return status in (404, 410) or (status == 200 and bool(json.loads(content).get("done")))
 
 
 def wait_until(true: Callable[[], bool], seconds: float) -> bool:
