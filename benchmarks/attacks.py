@@ -415,9 +415,9 @@ def erasure_beside_reader(served: Served) -> Attack:
 
 
 def accepted_pairs(served: Served) -> Attack:
-    """By each user with a long log, on somebody whom nobody else swipes on."""
+    """By users whose quota of undos is unused, on people on whom nobody else swipes."""
     requests = []
-    for log in range(LOGS):
+    for log in range(LOGS // 2, LOGS):
         user = log_user(served.size, log)
         body = {"candidate": man(served.size.people // 2 - 1 - log), "decision": "pass"}
         pairs = [f"/v1/people/{user}/swipes/a{place}" for place in range(PAIRS_A_DAY)]
