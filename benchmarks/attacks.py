@@ -165,6 +165,7 @@ class Served:
     size: Size
     users: Iterator[str]
     turns: Iterator[int] = field(default_factory=itertools.count)
+    unfinished: list[str] = field(default_factory=list)  # places of work that an attack has left behind
 
     def token(self, user: str) -> str:
         _, _, content = self.call("POST", "/v1/tokens", {"user": user, "seconds": 7_200})
@@ -333,6 +334,7 @@ async def noticed(
             left = most - (time.perf_counter() - began)
             if not await asyncio.to_thread(wait_until, lambda place=place: finished(served, place), left):
                 seen.answers["unfinished"] += 1
+                served.unfinished.append(place)
         seen.seconds = time.perf_counter() - began
     await asyncio.sleep(max(0.0, began + seconds - time.perf_counter()))
     for one in asking:
@@ -362,16 +364,17 @@ def wait_until(true: Callable[[], bool], seconds: float) -> bool:
 def settle(served: Served) -> None:
     """Until what an attack has left behind is over, and requests that need a thread are answered again."""
 
-    def quick() -> bool:
+    def at_rest() -> bool:
+        served.unfinished = [place for place in served.unfinished if not finished(served, place)]
         began = time.monotonic()
         try:
-            for _ in range(2 * service.CONNECTIONS):
+            for _ in range(CROWD):
                 served.call("GET", f"/v1/people/{man(ASKED)}", seconds=5.0)
         except OSError:
             return False
-        return time.monotonic() - began < 1.0
+        return not served.unfinished and time.monotonic() - began < 1.0
 
-    if not wait_until(quick, PATIENCE):
+    if not wait_until(at_rest, PATIENCE):
         print("  it has not come to rest: what follows is disturbed", flush=True)
 
 
@@ -438,20 +441,20 @@ ATTACKS: dict[str, Sequence[Callable[[Served], Attack]]] = {
     "reports": [reports],
     "reader": [erasure_beside_reader],
     "token": [one_erasure],
-    "erasures": [erasures],
     "pairs": [accepted_pairs],
     "logs": [erasures_from_logs],
+    "erasures": [erasures],
 }
 
 
 def measured(served: Served, attackers: ProcessPoolExecutor, make: Callable[[Served], Attack]) -> dict[str, Any]:
+    settle(served)
     size, attack = served.size, make(served)
     seconds = attack.reader + size.after_reader if attack.reader else size.attack
     quiet = asyncio.run(noticed(served, attackers, size.quiet))
     control = asyncio.run(noticed(served, attackers, size.control, controls(served, attack.connections)))
     with reading(served.data / "kaczmatch.sqlite3", attack.reader) if attack.reader else nullcontext():
         seen = asyncio.run(noticed(served, attackers, seconds, attack, max(seconds, size.most)))
-    settle(served)
     swipes, decks, beside = np.array(seen.swipes) * 1e3, np.array(seen.decks) * 1e3, 1e3 * float(np.median(control.swipes))
     row = {
         "code": served.code,
