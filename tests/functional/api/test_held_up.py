@@ -32,18 +32,18 @@ def service(opened: Opened) -> Service:
 
 
 class Gate:
-    """Holds up who reads many lines of one person's log, or many decks, at once, until it is opened; and counts lines."""
+    """Holds up each thread that reads many lines of a watched log, or many decks, at once, until it is opened; counts lines."""
 
     def __init__(self) -> None:
         self.watched = frozenset[str]()
         self.lines = Counter[str]()  # that were read of each watched log
-        self._open, self._held = threading.Event(), Future[None]()
+        self._lock, self._open, self._held = threading.Lock(), threading.Event(), Future[None]()
         self._open.set()
 
     def close(self) -> Future[None]:
-        """Done when somebody is held up."""
-        self._open.clear()
+        """Done when a thread is held up."""
         self._held = Future()
+        self._open.clear()
         return self._held
 
     def open(self) -> None:
@@ -51,11 +51,13 @@ class Gate:
 
     def pass_through(self, found: Sequence[Any]) -> None:
         logs = Counter(one.user for one in found if isinstance(one, Event) and one.user in self.watched)
-        self.lines += logs
         decks = sum(isinstance(one, StoredDeck) for one in found)
-        if (max([decks, *logs.values()]) >= MANY) and not self._open.is_set():
-            if not self._held.done():
+        with self._lock:
+            self.lines += logs
+            held = max([decks, *logs.values()]) >= MANY and not self._open.is_set()
+            if held and not self._held.done():
                 self._held.set_result(None)
+        if held:
             self._open.wait(PATIENCE)
 
 
@@ -74,7 +76,7 @@ def gate(monkeypatch: pytest.MonkeyPatch) -> Iterator[Gate]:
 
 
 class Others:
-    """Somebody whose requests have nothing to do with all this."""
+    """A couple whose requests have nothing to do with all this."""
 
     def __init__(self, service: Service) -> None:
         self._service = service
