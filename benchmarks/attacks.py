@@ -55,7 +55,7 @@ SPAWN = multiprocessing.get_context("spawn")
 TIMES_CONTROL, SLOWEST_MS, READY_MS = 1.3, 1_000.0, 100.0
 OTHERS, PAUSE, READY_PAUSE = 4, 0.02, 0.1
 LOGS, CROWD, FEW_RATERS = 8, 16, 10  # users with a long log; people erased at once; a tenth of the raters rate the one
-TURNS = 400  # requests of one user before another takes the turn: nobody shall come near a quota
+TURNS = 400  # requests of one user before another takes the turn, well below every quota
 CHANGES_A_DAY, PAIRS_A_DAY, PATIENCE = 10, 2_000, 240.0
 EXPERIMENT = {
     "KACZMATCH_EXPERIMENT": "attacked",
@@ -418,7 +418,7 @@ def erasure_beside_reader(served: Served) -> Attack:
 
 
 def accepted_pairs(served: Served) -> Attack:
-    """By users whose quota of undos is unused, on people on whom nobody else swipes."""
+    """By users whose quota of undos is unused, on people on whom no other user swipes."""
     requests = []
     for log in range(LOGS // 2, LOGS):
         user = log_user(served.size, log)
