@@ -69,8 +69,8 @@ def padded(keys: Sequence[Row]) -> Iterator[Sequence[Row]]:
 def _move(connection: sqlite3.Connection) -> int:
     """Move what readers allow of the log into the database, while commits go on. How many bytes are left."""
     busy, length, moved = connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
-    page: int = connection.execute("PRAGMA page_size").fetchone()[0]
-    return page * (max(length - moved, 0) + busy)
+    (page,) = connection.execute("PRAGMA page_size").fetchone()
+    return int(page * (max(length - moved, 0) + busy))
 
 
 def _emptied(connection: sqlite3.Connection) -> bool:
@@ -213,7 +213,7 @@ class Sqlite(Database):
 
     def after_commit(self) -> None:
         """A thread moves the log into the database from time to time. SQLite empties it only at a moment without readers; where
-        there is never such a moment, a commit waits for one. It waits for short readers alone: beside a long one the log grows."""
+        there is never such a moment, a commit waits for one, unless a long reader would be waited for in vain."""
         try:
             length = self._log.stat().st_size
         except FileNotFoundError:

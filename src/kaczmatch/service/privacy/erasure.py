@@ -57,6 +57,8 @@ from kaczmatch.service.domain.traits import withdraw
 
 T = TypeVar("T")
 Field = tuple[type[Record], str]
+Watch = Callable[[int, int], None]
+Rest = Callable[..., None]  # called after each commit, with what `Watch` is told where it is known
 
 # Every field that names a person, but for `PendingErasure`, which goes when the erasure is finished. A test walks all records to
 # see that none is missing. Cards of decks name people too, many in one field: see `appearances`.
@@ -94,7 +96,7 @@ _AFTER_PAIRS: Final[tuple[Field, ...]] = (
     (SeenTraits, "candidate"),
     (FeatureSnapshot, "user"),  # which others' events name as long as they are there
 )
-TRACES: Final = (*_AT_ONCE, *_ROWS, *_PAIRS, *_AFTER_PAIRS, (Change, "user"))
+TRACES: Final[tuple[Field, ...]] = (*_AT_ONCE, *_ROWS, *_PAIRS, *_AFTER_PAIRS, (Change, "user"))
 
 _AT_A_TIME: Final = 100  # rows, or people who are looked at together
 _DECKS: Final = 16  # whose cards are taken in one commit
@@ -108,6 +110,10 @@ def _no_ledger(user: str, at: datetime) -> None:
 
 def _never() -> bool:
     return False
+
+
+def _unwatched(done: int, people: int) -> None:
+    """No-op."""
 
 
 @final
@@ -138,9 +144,11 @@ class Erasure:
     erased_tokens: ErasedTokens
     record: Callable[[str, datetime], None] = _no_ledger  # outside the store, for when a backup is restored
     _lease: Lease = field(init=False)
+    _tidying: Lease = field(init=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_lease", Lease(self.context, "erasing"))
+        object.__setattr__(self, "_tidying", Lease(self.context, "erased ids"))
 
     def begin(self, user: str) -> ErasureProgress:
         """From now on nobody meets this person, and nothing new can be said of them. `work` does the rest.
@@ -164,23 +172,24 @@ class Erasure:
         return ErasureProgress(done=True, people_left=0)
 
     def erase(self, user: str) -> None:
-        """All of it before this returns, for a command and a store that no service has open. A service leaves it alone meanwhile."""
+        """All of it before this returns, for commands. A service on the same store leaves it to the command meanwhile."""
         begun = self.begin(user)
         if begun.done:
             raise nobody(user)
         mine = self._lease.take()
         try:
-            self._clean(user, _never)
+            self._clean(user, _never, _unwatched)
         finally:
             if mine:
                 self._lease.let_go()
         if not self.scrubbing.delay:
             self.scrubbing.run()
 
-    def work(self, stopping: Callable[[], bool] = _never) -> int:
-        """Go on with everybody's erasure until all are finished; in one process at a time. Returns how many were finished.
+    def work(self, stopping: Callable[[], bool] = _never, watch: Watch = _unwatched) -> int:
+        """Finish all erasures, in one process at a time. Returns how many were finished.
 
-        A rater whose log changes all the time is left for the next call, and so is whatever the store cannot take now.
+        A rater whose log changes all the time is left for the next call, and so is whatever the store cannot take now. `watch` is
+        told how many people are done of those who have traces of the person whose turn it is.
         """
         with self.context.store.read() as reader:
             if not being_erased(reader, limit=1):
@@ -197,7 +206,7 @@ class Erasure:
                 for user in users:
                     tried.add(user)
                     try:
-                        self._clean(user, ends)
+                        self._clean(user, ends, watch)
                         finished += 1
                     except StoreUnavailable as error:
                         failure = error
@@ -213,17 +222,21 @@ class Erasure:
         return finished
 
     def resume(self, stopping: Callable[[], bool] = _never) -> int:
-        """`work`, forget ids that nothing names any more, and scrub if it is time."""
+        """`work` and `tidy`."""
         finished = self.work(stopping)
+        self.tidy(stopping)
+        return finished
+
+    def tidy(self, stopping: Callable[[], bool] = _never) -> None:
+        """Forget ids that nothing names any more, and scrub if it is time."""
         with self.context.store.read() as reader:
             told = reader.find(ErasedId, limit=1)
-        if told and self._lease.take():
+        if told and self._tidying.take():
             try:
                 self._drop_ids(stopping)
             finally:
-                self._lease.let_go()
+                self._tidying.let_go()
         self.scrubbing.run()
-        return finished
 
     def _untried(self, tried: set[str]) -> list[str]:
         with self.context.store.read() as reader:
@@ -241,10 +254,12 @@ class Erasure:
         transaction.append(Change(id=self.context.new_id(), user=user, at=self.context.clock()))
         return True
 
-    def _clean(self, user: str, ends: Callable[[], bool]) -> None:
+    def _clean(self, user: str, ends: Callable[[], bool], watch: Watch) -> None:
         """Everything that is left of a person."""
 
-        def rest() -> None:
+        def rest(done: int = 0, people: int = 0) -> None:
+            if people:
+                watch(done, people)
             self.context.rest()
             if ends():
                 raise _Stopped
@@ -258,7 +273,7 @@ class Erasure:
         while not self.context.store.write(partial(self._finish, user), locks=[user, SCRUB]).result():
             rest()
 
-    def _take_cards(self, user: str, rest: Callable[[], None]) -> None:
+    def _take_cards(self, user: str, rest: Rest) -> None:
         """The person's cards, out of the decks of others and out of what is filed about decks."""
         for decks in _some(decks_with(self.context, user), _DECKS):
             locks = [user, *{viewer for viewer, _ in decks}]
@@ -268,7 +283,7 @@ class Erasure:
             self.context.store.write(partial(forget_appearances, user=user, until=until), locks=[user, APPEARANCES]).result()
             rest()
 
-    def _drop_rows(self, user: str, fields: Iterable[Field], rest: Callable[[], None]) -> int:
+    def _drop_rows(self, user: str, fields: Iterable[Field], rest: Rest) -> int:
         """Rows that name the person, some at a time. Returns how many there were."""
         dropped = 0
         for kind, name in fields:
@@ -299,18 +314,18 @@ class Erasure:
             if isinstance(now, MatchSide) and now.other == user and now.ended is None:
                 count_match(transaction, self.context, now.user, -1)
 
-    def _forget_others(self, user: str, rest: Callable[[], None]) -> int:
-        """Take the person out of what others decided and learned, and what the person decided out of others' appeal and traits."""
+    def _forget_others(self, user: str, rest: Rest) -> int:
+        """Take the person out of what others decided and learned, and their decisions out of others' appeal and traits."""
         with self.context.store.read() as reader:
             judged = {str(rater) for (rater,) in reader.values(Event, ("user",), candidate=user)}
             raters = {rater for (rater,) in reader.many(Person, [(rater,) for rater in judged])}  # others have no state any more
             others = (_others(reader, user) | judged) - raters
+        people, failure = len(others) + len(raters), None
         for some in _some(sorted(others), _OTHERS):
             work = partial(self._forget, user, some, self._seen(user, some))
             self.context.store.write(work, locks=[user, *some]).result()
             rest()
-        failure: StoreUnavailable | None = None
-        for rater in sorted(raters):
+        for done, rater in enumerate(sorted(raters), len(others)):
             while self._drop_newest(user, rater):
                 rest()
             commit = partial(self._forget_rater, user, rater, self._seen(user, [rater]))
@@ -319,14 +334,14 @@ class Erasure:
                     rest()
             except StoreUnavailable as error:  # their log changes all the time: the others go on
                 failure = error
-            rest()
+            rest(done + 1, people)
         if failure is not None:
             raise failure
-        return len(others) + len(raters) + self._drop_rows(user, ((Event, "candidate"),), rest)
+        return people + self._drop_rows(user, ((Event, "candidate"),), rest)
 
     def _drop_newest(self, user: str, rater: str) -> bool:
-        """Whether a rater had more swipes on the person than one commit takes; the newest are dropped first. The first answer, which
-        is the one that counts, goes with the state that was learned from it."""
+        """Whether a rater had more swipes on the person than one commit takes. The newest are dropped first: the first answer,
+        which is the one that counts, goes with what was learned from it."""
         with self.context.store.read() as reader:
             swipes = reader.find(Event, user=rater, candidate=user, newest=True, limit=2 * _AT_A_TIME)
         if len(swipes) <= _AT_A_TIME:
@@ -380,7 +395,7 @@ class Erasure:
             self._changed(transaction, other)
 
     def _changed(self, transaction: Transaction, other: str) -> None:
-        """Every process has the old state, appeal and traits in memory; and a fold of their log that is under way has old events."""
+        """Every process has the old state, appeal and traits in memory; a fold of their log that is under way has old events."""
         if transaction.get(Person, other) is not None:
             transaction.append(Change(id=self.context.new_id(), user=other, at=self.context.clock()))
 
