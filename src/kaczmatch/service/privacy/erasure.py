@@ -13,11 +13,14 @@ from kaczmatch.service.domain.appeal import without_evidence
 from kaczmatch.service.domain.appearances import decks_with, forget_appearances, remove_cards
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.counting import recounted
+from kaczmatch.service.domain.folding import models_that_learn, without_undone
 from kaczmatch.service.domain.locks import APPEARANCES, SCRUB
 from kaczmatch.service.domain.outbox import announce
 from kaczmatch.service.domain.person_ids import checked_id
 from kaczmatch.service.domain.records import (
+    SINGLE_ROW,
     AbuseReport,
+    ActiveVersions,
     AuditEntry,
     Block,
     Change,
@@ -39,13 +42,13 @@ from kaczmatch.service.domain.records import (
     StoredDeck,
     StoredState,
     StoredTraits,
+    TraitProgress,
 )
 from kaczmatch.service.domain.refusals import nobody
 from kaczmatch.service.domain.scrubbing import Scrubbing, forget_number
 from kaczmatch.service.domain.store import Transaction
-from kaczmatch.service.domain.traits import withdraw
+from kaczmatch.service.domain.traits import with_seen, withdraw
 from kaczmatch.service.meeting.profiles import being_erased
-from kaczmatch.service.meeting.undo import refold
 
 # Every field that names a person, but for `PendingErasure`, which goes when the erasure is finished. A test walks all records to
 # see that none is missing. Cards of decks name people too, many in one field: see `appearances`.
@@ -227,3 +230,16 @@ class Erasure:
         transaction.drop(LatestDecision, other, user)
         if counters is not None:  # every process has the old state and appeal in memory
             transaction.append(Change(id=self.context.new_id(), user=other, at=self.context.clock()))
+
+
+def refold(transaction: Transaction, context: Context, current: ActiveVersions, user: str, events: list[Event]) -> None:
+    """The states of a person anew from their events, of every model that learns."""
+    for model in models_that_learn(transaction, current, user):
+        fold = context.catalogue.fold(transaction, model)
+        transaction.put(fold.encode(user, fold.replay(with_seen(transaction, fold, events))))
+    if current.building_traits and transaction.get(StoredState, current.building, user) is not None:
+        # The pass has come to an event of theirs, which may be gone by now. So the progress is that of this model.
+        fold, progress = context.catalogue.fold(transaction, current.building), transaction.get(TraitProgress, SINGLE_ROW)
+        last = 0 if progress is None else progress.event
+        passed = [event for event in without_undone(events) if 0 < event.number <= last]
+        transaction.put(fold.encode(user, fold.replay(with_seen(transaction, fold, passed))))
