@@ -8,6 +8,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Query, Request, Response
 
 from kaczmatch.api.authentication import Cases, UserPath, scoped
+from kaczmatch.api.concurrency_limit import answer_limit
 from kaczmatch.api.dependencies import ProcessState, process_state
 from kaczmatch.api.metrics import Metrics
 from kaczmatch.api.paging import Cursor, Limit, cursor_after, decode_cursor, encode_cursor
@@ -70,11 +71,11 @@ def remove_block(user: UserPath, other: Id, cases: Cases, operator: Operator) ->
 
 
 @router.get("/people/{user}/timeline")
-def get_timeline(
-    user: UserPath, cases: Cases, operator: Operator, limit: Annotated[int, Query(ge=1, le=1_000)] = 200
+async def get_timeline(
+    request: Request, user: UserPath, cases: Cases, operator: Operator, limit: Annotated[int, Query(ge=1, le=1_000)] = 200
 ) -> Timeline:
     """What one person did and what was done to them. Each look is written to the audit log."""
-    return cases.operators.timeline(user, operator.key, limit=limit)
+    return await answer_limit(request).run(cases.operators.timeline, user, operator.key, limit=limit)
 
 
 @router.put("/people/{user}/hold", status_code=204)
@@ -92,10 +93,10 @@ def release_person(user: UserPath, cases: Cases, operator: Operator) -> Response
 
 
 @router.get("/overview")
-def get_overview(cases: Cases, operator: Operator) -> Overview:
+async def get_overview(request: Request, cases: Cases, operator: Operator) -> Overview:
     """The service in numbers."""
     del operator
-    return cases.operators.overview()
+    return await answer_limit(request).run(cases.operators.overview)
 
 
 @router.get("/health")
@@ -113,7 +114,9 @@ def get_service_health(
 
 
 @router.get("/group")
-def get_group(cases: Cases, operator: Operator, name: Annotated[str, Query(max_length=64)]) -> GroupComparison:
+async def get_group(
+    request: Request, cases: Cases, operator: Operator, name: Annotated[str, Query(max_length=64)]
+) -> GroupComparison:
     """How often people with a tag, or of a kind, are shown, liked and matched, beside everybody else."""
     del operator
-    return cases.operators.group(name)
+    return await answer_limit(request).run(cases.operators.group, name)

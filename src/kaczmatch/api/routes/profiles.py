@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Header, Query, Request, Response
 
 from kaczmatch.api.authentication import ActingUser, ActingUserOrOperator, AnyCaller, Cases, scoped
-from kaczmatch.api.concurrency_limit import ConcurrencyLimit
+from kaczmatch.api.concurrency_limit import answer_limit
 from kaczmatch.api.paging import Cursor, Limit, cursor_after, decode_cursor, encode_cursor
 from kaczmatch.api.responses import own_profile
 from kaczmatch.core.errors import InvalidInput
@@ -97,8 +97,7 @@ def erase_person(user: ActingUserOrOperator, cases: Cases) -> Response:
 @router.get("/{user}/export", response_model=dict[str, Any])
 async def export_personal_data(request: Request, user: ActingUser, cases: Cases, caller: AnyCaller) -> Response:
     """Everything that is stored about a user, for that user."""
-    limit: ConcurrencyLimit = request.app.state.answer_limit
-    content = await limit.run(cases.personal_data.export, user, by_user=caller.is_user)
+    content = await answer_limit(request).run(cases.personal_data.export, user, by_user=caller.is_user)
     return Response(content, media_type="application/json")
 
 

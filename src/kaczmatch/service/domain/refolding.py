@@ -70,6 +70,8 @@ class FoldedLog:
         """Fold the next page. False: it was the last."""
         with self._context.store.read() as reader:
             current = self._context.catalogue.current(reader)  # and every vocabulary that events were made under
+            if _models(reader, current, self._user) != self._models:
+                raise _Changed  # what was seen under a model that is not in use any more may be gone
             page = self._log.next(reader)
             for replay in self._replays:
                 replay.learn(with_seen(reader, replay.fold, page))

@@ -49,7 +49,7 @@ class Turns:
             self._works[person] = work
             self._waiting.append(work)
             if len(self._works) == 1:
-                Thread(target=self._run, name="kaczmatch turns", daemon=True).start()
+                Thread(target=self._run, name="kaczmatch folding", daemon=True).start()
         return work.future
 
     def _run(self) -> None:

@@ -8,7 +8,7 @@ from typing import Final
 from kaczmatch.core.errors import InvalidInput, did_you_mean
 from kaczmatch.schemas.operators import GroupComparison, GroupFigures
 from kaczmatch.service.domain.context import Context
-from kaczmatch.service.domain.impressions import Impression, answered_cards
+from kaczmatch.service.domain.impressions import Impression, standing_answers
 from kaczmatch.service.domain.records import Decision, Event, MatchSide, Person, StoredDeck
 from kaczmatch.service.meeting.profile_features import tags_of
 
@@ -21,7 +21,7 @@ def compare_group(context: Context, name: str) -> GroupComparison:
     with context.store.read() as reader:
         vocabulary = context.catalogue.vocabulary(reader, context.catalogue.current(reader).vocabulary)
         people = reader.find(Person, limit=_MOST)
-        cards = answered_cards(reader, reader.find(StoredDeck, newest=True, limit=_DECKS))
+        cards = standing_answers(reader, reader.find(StoredDeck, newest=True, limit=_DECKS))
         matches = reader.find(MatchSide, newest=True, limit=_MOST)
     kinds, tags = context.config.schema.kinds, [term.name for term in vocabulary.terms if term.is_tag and not term.retired]
     if name not in {*kinds, *tags}:
