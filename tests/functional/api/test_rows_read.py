@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Iterator
+from concurrent.futures import Future
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -20,7 +21,7 @@ from kaczmatch.app.openapi_document import openapi_of_fresh_service
 from kaczmatch.app.system import System, compose
 from kaczmatch.service.access.credentials import SCOPES
 from kaczmatch.service.domain import impressions
-from kaczmatch.service.domain.records import Person, PersonCounters
+from kaczmatch.service.domain.records import PersonCounters
 from kaczmatch.service.domain.store import Transaction
 from kaczmatch.service.meeting import ranking, viewer_context
 from kaczmatch.service.meeting.people_search import suffixes_of
@@ -61,9 +62,8 @@ def table() -> dict[str, Promise]:
 
 
 TABLE: Final = table()
-ROUTES: Final = [
-    f"{method.upper()} {path.removeprefix('/v1')}" for path, methods in openapi_of_fresh_service()["paths"].items() for method in methods
-]
+PATHS: Final = openapi_of_fresh_service()["paths"]
+ROUTES: Final = [f"{method.upper()} {path.removeprefix('/v1')}" for path in PATHS for method in PATHS[path]]
 
 # In the order in which they are sent: a swipe before its undo, and the person goes last. `{...}` are in `World.names`.
 REQUESTS: Final[dict[str, dict[str, Any]]] = {
@@ -174,7 +174,9 @@ class World:
         requests = []
         for route, options in REQUESTS.items():
             method, path = route.split()
-            named = self.names | {name: value for name, value in options.items() if isinstance(value, str) and f"{{{name}}}" in path}
+            named = self.names | {
+                name: value for name, value in options.items() if isinstance(value, str) and f"{{{name}}}" in path
+            }
             requests.append((method, path.format_map(named), {k: v for k, v in options.items() if f"{{{k}}}" not in path}))
         return dict(zip(REQUESTS, self.send(*requests), strict=True))
 
@@ -205,7 +207,7 @@ def world(events: int, folder: Path) -> World:
         move_in(people[first : first + 250])
     context.store.write(deal, locks=[ME]).result()
     swipes, safety, at = cases.swipes, cases.safety, clock() - timedelta(days=1)
-    last = []
+    last: list[Future[Any]] = []
     for place in range(events):  # after one another by the lock on the person
         other = f"p{place}"
         swipe = Swipe(user=ME, id=f"s{place}", candidate=other, decision=("like", "pass", "skip")[place % 3], deck="")
@@ -221,8 +223,10 @@ def world(events: int, folder: Path) -> World:
             last += [swipes.end_session(ME), cases.operators.hold(ME, "test", held=place % 20 == 7)]
         if place % 12 == 6:
             last.append(safety.block(ME, other))  # ends a match
-    for one in last:
-        one.result()
+        if len(last) > 1_000 or place == events - 1:
+            for one in last:
+                one.result()
+            last.clear()
     cases.operators.hold(ME, "test", False).result()
     cases.profiles.pause(ME, False).result()
     system.serving_index.load()
@@ -262,7 +266,6 @@ def sent(worlds: list[World], refused: object) -> list[dict[str, tuple[int, Rows
 
 
 def test_the_table_has_every_route() -> None:
-    assert list(TABLE) == sorted(TABLE, key=lambda route: list(REQUESTS).index(route)) or set(TABLE) == set(ROUTES)
     assert set(TABLE) == set(ROUTES) == set(REQUESTS)
 
 
