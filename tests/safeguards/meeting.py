@@ -179,8 +179,8 @@ MEETING = (
     Fault(
         "the re-fold of other people after an erasure",
         "service/privacy/erasure.py",
-        "            refold(transaction, self.context,",
-        "            (lambda *_: None)(transaction, self.context,",
+        "lambda event: event.candidate == user, commit",
+        "lambda event: False, commit",
         "tests/unit/service/test_erasing.py",
     ),
     Fault(

@@ -107,9 +107,8 @@ def swipes_on_cards(events: Iterable[Event]) -> dict[tuple[str, str | None, str 
     return {(event.user, event.deck, event.candidate): event for event in swipes}
 
 
-def standing_answers(reader: Reader, decks: Sequence[StoredDeck]) -> list[tuple[Impression, Event | None]]:
-    """The cards of decks, and the swipe that answered each, where it is the user's last on that person. It reads no whole log."""
-    cards = impressions(reader, decks)
+def standing_answers(reader: Reader, cards: Sequence[Impression]) -> list[tuple[Impression, Event | None]]:
+    """Cards, and the swipe that answered each, where it is the user's last on that person. It reads no whole log."""
     pairs = reader.many(LatestDecision, {(card.user, card.candidate) for card in cards})
     swipes = reader.many(Event, {(pair.user, pair.swipe) for pair in pairs.values()})
     found = swipes_on_cards(swipes.values())

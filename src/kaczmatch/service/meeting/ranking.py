@@ -20,6 +20,7 @@ from kaczmatch.service.domain.counting import swipes_learned_from
 from kaczmatch.service.domain.feature_snapshots import seen_features
 from kaczmatch.service.domain.folding import ModelFold
 from kaczmatch.service.domain.impressions import was_shown
+from kaczmatch.service.domain.leaving import leaving
 from kaczmatch.service.domain.records import Decision, Event, EventKind, LatestDecision, MatchSide, Person, StoredState
 from kaczmatch.service.domain.refusals import nobody
 from kaczmatch.service.domain.sparse_features import unpacked
@@ -105,6 +106,7 @@ class CandidateRanking:
             if candidate is None or hidden or not (matched or was_shown(reader, user, other)):
                 raise nobody(other)
             swipes = with_seen(reader, known.fold, self._taught(reader, known.fold, user))
+            gone = leaving(reader, (swipe.candidate for swipe in swipes))
         vocabulary = known.vocabulary
         features = profile_of(candidate, vocabulary, self.context.config.schema).features
         if not swipes:
@@ -116,7 +118,8 @@ class CandidateRanking:
             appeal=np.array([event.appeal if event.said is None else event.said for event in swipes]),
         )
         explanation = explain(viewer, features, vocabulary, log, prior=known.fold.prior.grown(vocabulary.dimensions))
-        return ExplainedCandidate(explanation, tuple((swipes[row], part) for row, part in explanation.swipes))
+        named = [(swipes[row], part) for row, part in explanation.swipes]
+        return ExplainedCandidate(explanation, tuple((swipe, part) for swipe, part in named if swipe.candidate not in gone))
 
     def _taught(self, reader: Reader, fold: ModelFold, user: str) -> list[Event]:
         """The last swipes that taught something, out of the last events."""
