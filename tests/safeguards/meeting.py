@@ -150,9 +150,30 @@ MEETING = (
     ),
     Fault(
         "the re-fold after an undo",
+        "service/domain/refolding.py",
+        "        for state in log.states() if there else ():",
+        "        for state in ():",
+        "tests/unit/service/test_undoing.py",
+    ),
+    Fault(
+        "the look whether a log is still the one that was folded",
+        "service/domain/refolding.py",
+        "            raise _Grown\n        waiting",
+        "            pass\n        waiting",
+        "tests/unit/service/test_refolding.py",
+    ),
+    Fault(
+        "the look whether events were taken out of a log while it was folded",
+        "service/domain/refolding.py",
+        "if _newest(transaction, Change, self._user) != self._change or _models",
+        "if _models",
+        "tests/unit/service/test_refolding.py",
+    ),
+    Fault(
+        "the quota of refused undos",
         "service/meeting/undo.py",
-        "            refold(transaction, self.context, current, user, [*events, undone])\n",
-        "",
+        "        transaction.put(replace(counters, quota_use=spent))\n        return found",
+        "        return found",
         "tests/unit/service/test_undoing.py",
     ),
     Fault(

@@ -8,7 +8,7 @@ from urllib.parse import quote
 from fastapi import APIRouter, Depends, Header, Query, Request, Response
 
 from kaczmatch.api.authentication import ActingUser, ActingUserOrOperator, AnyCaller, Cases, UserPath, scoped
-from kaczmatch.api.concurrency_limit import ConcurrencyLimit
+from kaczmatch.api.concurrency_limit import answer_limit
 from kaczmatch.api.paging import Cursor, Limit, cursor_after, decode_cursor, encode_cursor
 from kaczmatch.api.responses import own_profile
 from kaczmatch.core.errors import InvalidInput
@@ -109,8 +109,7 @@ def get_erasure(user: UserPath, cases: Cases, caller: Annotated[Caller, Depends(
 @router.get("/{user}/export", response_model=dict[str, Any])
 async def export_personal_data(request: Request, user: ActingUser, cases: Cases, caller: AnyCaller) -> Response:
     """Everything that is stored about a user, for that user."""
-    limit: ConcurrencyLimit = request.app.state.answer_limit
-    content = await limit.run(cases.personal_data.export, user, by_user=caller.is_user)
+    content = await answer_limit(request).run(cases.personal_data.export, user, by_user=caller.is_user)
     return Response(content, media_type="application/json")
 
 
