@@ -37,8 +37,9 @@ from kaczmatch.service.meeting.swipes import Swipe
 from kaczmatch.service.messages.feed import Feed
 from kaczmatch.service.operations.maintenance import Maintenance
 from kaczmatch.service.operations.verification import verify
-from kaczmatch.service.privacy.erasure import TRACES, Erasure
+from kaczmatch.service.privacy.erasure import Erasure
 from kaczmatch.service.privacy.personal_data import HIDDEN_FIELDS, PersonalData
+from kaczmatch.service.privacy.traces import TRACES
 from kaczmatch.storage import MemoryStore
 from kaczmatch.storage.codec import codec
 from worlds.town import Town

@@ -12,7 +12,7 @@ from kaczmatch.api.concurrency_limit import answer_limit
 from kaczmatch.api.paging import Cursor, Limit, cursor_after, decode_cursor, encode_cursor
 from kaczmatch.api.responses import own_profile
 from kaczmatch.core.errors import InvalidInput
-from kaczmatch.schemas.profiles import Erasure, PeoplePage, Profile, ProfileInput
+from kaczmatch.schemas.profiles import ErasureStatus, PeoplePage, Profile, ProfileInput
 from kaczmatch.service.access.credentials import APP, OPERATOR, Caller
 from kaczmatch.service.domain.records import Person
 from kaczmatch.service.domain.refusals import NotFound, Stale
@@ -88,22 +88,22 @@ def resume_profile(user: ActingUser, cases: Cases, caller: AnyCaller, response: 
 
 
 @router.delete("/{user}", status_code=202)
-def erase_person(user: ActingUserOrOperator, cases: Cases, response: Response) -> Erasure:
+def erase_person(user: ActingUserOrOperator, cases: Cases, response: Response) -> ErasureStatus:
     """Erase a person. When this answers, they are in no deck, list, match or export, and their tokens have ended. A job removes
     every trace of them in other people's data; `Location` says how far it is. Sending it again does no work."""
     progress = cases.erasure.begin(user)
     cases.serving_index.remove([user])
     cases.answers.clear()
     response.headers["Location"] = f"/v1/people/{quote(user)}/erasure"
-    return Erasure(done=progress.done, people_left=progress.people_left)
+    return ErasureStatus(done=progress.done, people_left=progress.people_left)
 
 
 @router.get("/{user}/erasure")
-def get_erasure(user: UserPath, cases: Cases, caller: Annotated[Caller, Depends(scoped(APP, OPERATOR))]) -> Erasure:
+def get_erasure(user: UserPath, cases: Cases, caller: Annotated[Caller, Depends(scoped(APP, OPERATOR))]) -> ErasureStatus:
     """How far the erasure of a person is. For a day after its end that is still known."""
     del caller
     progress = cases.erasure.progress(user)
-    return Erasure(done=progress.done, people_left=progress.people_left)
+    return ErasureStatus(done=progress.done, people_left=progress.people_left)
 
 
 @router.get("/{user}/export", response_model=dict[str, Any])
