@@ -25,6 +25,7 @@ from kaczmatch.service.domain.records import (
     Event,
     EventKind,
     LatestDecision,
+    PersonCounters,
     StoredState,
     StoredTraits,
     TraitProgress,
@@ -32,6 +33,8 @@ from kaczmatch.service.domain.records import (
 from kaczmatch.service.domain.store import Reader, RecordKey, Transaction
 from kaczmatch.service.domain.traits import learn_event, put_fitted_site
 
+Key = tuple[str, ...]  # of an event
+LookedAt = tuple[set[Key], set[Key]]  # events, and those of them that answer somebody again
 FittedSite = tuple[str, str, Sites]  # of a user, on a candidate
 
 _AT_ONCE: Final = 25  # events: decks and swipes wait for the commit that has them
@@ -85,21 +88,27 @@ class TraitPass:
         self.context.store.write(work, locks=sorted(people), prefetch=self._reads(page)).result()
         return page[-1].number
 
-    def learn_rest(self, transaction: Transaction) -> bool:
+    def look_ahead(self) -> LookedAt:
+        """Which of the events that are left answer somebody again, for `learn_rest`, which reads nobody's log."""
+        with self.context.store.read() as reader:
+            page = reader.find(Event, after=(self.reached(reader),), limit=FEW)
+            return {event.identity() for event in page}, self._answered_again(reader, page)
+
+    def learn_rest(self, transaction: Transaction, looked_at: LookedAt) -> bool:
         """Learn from what is left; False: that is too much for one commit. No other work may be under way."""
-        left = transaction.find(Event, after=(self.reached(transaction),), limit=FEW + 1)
-        if len(left) > FEW:
+        left, (seen, again) = transaction.find(Event, after=(self.reached(transaction),), limit=FEW + 1), looked_at
+        repeated, unsure = _repeats(transaction, left)
+        if len(left) > FEW or unsure - seen:
             return False
-        again = self._answered_again(transaction, left)
         if left:
-            self.learn(left, again, left[-1].number, transaction)
+            self.learn(left, repeated | again & unsure, left[-1].number, transaction)
         return True
 
     def reached(self, reader: Reader) -> int:
         progress = reader.get(TraitProgress, SINGLE_ROW)
         return progress.event if progress is not None and progress.model == self.model else 0
 
-    def learn(self, page: Sequence[Event], again: set[tuple[str, str]], reached: int, transaction: Transaction) -> None:
+    def learn(self, page: Sequence[Event], again: set[Key], reached: int, transaction: Transaction) -> None:
         """Learn from a page of events: from those that are still there, and were not undone meanwhile."""
         if self.reached(transaction) >= reached:
             return  # another process was at it too
@@ -123,19 +132,13 @@ class TraitPass:
             transaction.put(fold.encode(event.user, after))
         transaction.put(TraitProgress(model=self.model, event=reached))
 
-    def _answered_again(self, reader: Reader, page: Sequence[Event]) -> set[tuple[str, str]]:
+    def _answered_again(self, reader: Reader, page: Sequence[Event]) -> set[Key]:
         """Swipes that answer somebody again, since the user's last reset: they teach nothing."""
-        answers = [one for one in page if one.kind == EventKind.SWIPED and one.decision != Decision.SKIP and one.candidate]
-        pairs = reader.many(LatestDecision, [(one.user, one.candidate) for one in answers])
-        later = {
-            one.user for one in answers if (pair := pairs.get((one.user, one.candidate))) is None or pair.first_answer != one.id
-        }
-        again: set[tuple[str, str]] = set()
-        for user in later:
+        again, unsure = _repeats(reader, page)
+        for user in {user for user, _ in unsure}:
             answered = AnsweredPeople()
-            again |= {
-                (event.user, event.id) for event in without_undone(reader.find(Event, user=user)) if answered.repeats(event)
-            }
+            log = without_undone(reader.find(Event, user=user))
+            again |= unsure & {event.identity() for event in log if answered.repeats(event)}
         return again
 
     def _reads(self, page: Sequence[Event]) -> list[RecordKey]:
@@ -147,3 +150,15 @@ class TraitPass:
             *((StoredTraits, (self.model, candidate)) for _, candidate in pairs),
             *((LatestDecision, pair) for pair in pairs),
         ]
+
+
+def _repeats(reader: Reader, page: Sequence[Event]) -> tuple[set[Key], set[Key]]:
+    """Swipes that answer somebody again, and those where the user's log has to say whether there was a reset in between."""
+    answers = [one for one in page if one.kind == EventKind.SWIPED and one.decision != Decision.SKIP and one.candidate]
+    pairs = reader.many(LatestDecision, [(one.user, one.candidate) for one in answers])
+    counters = reader.many(PersonCounters, [(one.user,) for one in answers])
+    later = [
+        one for one in answers if (one.user, one.candidate) in pairs and pairs[one.user, one.candidate].first_answer != one.id
+    ]
+    unsure = {one.identity() for one in later if (one.user,) in counters and counters[one.user,].resets}
+    return {one.identity() for one in later} - unsure, unsure
