@@ -20,10 +20,10 @@ from typing import Any, Final, final
 from sqlalchemy import URL, Connection, Engine, create_engine, event
 from sqlalchemy.exc import DBAPIError
 
-from kaczmatch.service.domain.records import Record
-from kaczmatch.service.domain.store import StoreUnavailable
+from kaczmatch.service.domain.records import LogRecord, Record
+from kaczmatch.service.domain.store import Cursor, StoreUnavailable
 from kaczmatch.storage.codec import Row, codec
-from kaczmatch.storage.database import Database, ErrorKind, PlacesOfPages, count_numbers, drive, execute, rows_of
+from kaczmatch.storage.database import Database, ErrorKind, PlacesOfPages, count_numbers, drive, execute, quoted, rows_of
 from kaczmatch.storage.sqlite_statements import STATEMENTS, append, delete, select, select_own, upsert
 
 LARGEST: Final = 256  # rows per statement; with the columns of the widest table far below SQLite's 32,766 values
@@ -186,6 +186,19 @@ class Sqlite(Database):
     def append(self, connection: Connection, kind: type[Record], rows: Sequence[Row]) -> None:
         for part in parts(rows):
             execute(connection, append(codec(kind), len(part)), tuple(chain.from_iterable(row[1:] for row in part)))
+
+    def became_visible(
+        self, connection: Connection, kind: type[LogRecord], since: Cursor | None, limit: int
+    ) -> tuple[Sequence[Sequence[Any]], Cursor]:
+        """There is one writer at a time, so commits are in the order of their numbers."""
+        names = quoted(codec(kind).names)
+        if since is None:
+            ((last,),) = rows_of(connection, f'SELECT COALESCE(max("number"), 0) FROM "{kind.table}"', ())
+            return (), Cursor(last, last)
+        statement = f'SELECT {names} FROM "{kind.table}" WHERE "number" > ? ORDER BY "number" LIMIT ?'
+        rows = rows_of(connection, statement, (since.settled, limit))
+        last = rows[-1][0] if rows else since.settled
+        return rows, Cursor(last, last)
 
     def delete(self, connection: Connection, kind: type[Record], keys: Sequence[Row]) -> None:
         connection.exec_driver_sql(delete(codec(kind)), list(keys))

@@ -7,7 +7,7 @@ events by itself. The last few are taken in the commit that puts the model in us
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Final, final
@@ -16,7 +16,6 @@ from kaczmatch.learners.population.traits import Sites
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.feature_snapshots import with_features
 from kaczmatch.service.domain.folding import AnsweredPeople, undo_of, without_undone
-from kaczmatch.service.domain.locks import EVERYTHING, MODELS
 from kaczmatch.service.domain.records import (
     SINGLE_ROW,
     Decision,
@@ -63,13 +62,18 @@ class TraitPass:
             if (candidate,) not in leaving:
                 put_fitted_site(transaction, fold, user, candidate, site)
 
-    def last_event(self) -> int:
-        """The newest event. None with a lower number is under way, and so none can turn up behind the pass."""
-
-        def work(transaction: Transaction) -> int:
-            return max((event.number for event in transaction.find(Event, newest=True, limit=1)), default=0)
-
-        return self.context.store.write(work, locks=[MODELS, EVERYTHING]).result()
+    def last_event(self, go_on: Callable[[], bool]) -> int | None:
+        """The newest event, once none with a lower number can turn up behind the pass. None: not to `go_on` until then."""
+        with self.context.store.read() as reader:
+            _, cursor = reader.became_visible(Event, None)
+        newest = cursor.newest
+        while cursor.settled < newest:  # a commit that began before it is under way; nobody else has to wait for that
+            if not go_on():
+                return None
+            self.context.rest()
+            with self.context.store.read() as reader:
+                _, cursor = reader.became_visible(Event, cursor)
+        return newest
 
     def step(self, last: int) -> int:
         """Learn from some more events, up to one. Returns how far the pass has come by then."""
