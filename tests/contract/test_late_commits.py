@@ -202,7 +202,7 @@ def test_only_new_lines_are_looked_at_while_a_transaction_hangs(two: tuple[SqlSt
                 store.database.became_visible(connection, Event, cursor, 10_000)
             finally:
                 del raw.execute
-        assert looked_at == [0]
+        assert sum(looked_at) <= 1, "what hangs, and nothing that was read before"
 
 
 def _rows(plan: dict[str, Any]) -> int:
@@ -255,18 +255,18 @@ def test_every_process_sees_a_person_who_resumes_late(towns: tuple[Town, SqlStor
 
 
 def test_a_server_that_is_killed_meanwhile_loses_no_line(postgres: Server, postgres_url: str) -> None:
-    """What hung is gone with it, and what comes later is read."""
+    """What hung is gone with the server, and is tried again when that is back."""
     with closing(SqlStore(postgres_url)) as store:
         put(store, line(Event, "a"))
         _, cursor = became_visible(store, Event, None)
         with closing(SqlStore(postgres_url)) as hanging:
-            with pytest.raises(Exception), late(hanging, lambda tx: tx.append(line(Event, "gone"))):  # noqa: B017, PT011
+            with late(hanging, lambda tx: tx.append(line(Event, "late"))):
                 put(store, line(Event, "b"))
                 postgres.crash()
                 postgres.start()
         put(store, line(Event, "c"))
         found, cursor = became_visible(store, Event, cursor)
-        assert [one for one in found if one != "gone"] == ["b", "c"]  # a commit is tried again when its connection was lost
+        assert sorted(found) == ["b", "c", "late"]
         assert became_visible(store, Event, cursor)[0] == []
 
 

@@ -46,6 +46,8 @@ class TraitPass:
 
     def begin(self, sites: Sequence[FittedSite]) -> None:
         """Write what the fit found that people say of each other's traits, some at a time."""
+        with self.context.store.read() as reader:
+            self.context.catalogue.fold(reader, self.model)
         for first in range(0, len(sites), _AT_ONCE):
             some = sites[first : first + _AT_ONCE]
             people = {user for user, _, _ in some} | {candidate for _, candidate, _ in some}
@@ -78,6 +80,8 @@ class TraitPass:
     def step(self, last: int) -> int:
         """Learn from some more events, up to one. Returns how far the pass has come by then."""
         with self.context.store.read() as reader:
+            self.context.catalogue.current(reader)  # events were made under every vocabulary there was
+            self.context.catalogue.fold(reader, self.model)
             reached = self.reached(reader)
             page = [event for event in reader.find(Event, after=(reached,), limit=_AT_ONCE) if event.number <= last]
             again = self._answered_again(reader, page)
@@ -107,7 +111,6 @@ class TraitPass:
         if self.reached(transaction) >= reached:
             return  # another process was at it too
         fold = self.context.catalogue.fold(transaction, self.model)
-        self.context.catalogue.current(transaction)  # events were made under every vocabulary there was
         there = transaction.many(Event, [event.identity() for event in page])
         undone = transaction.many(Event, [undo_of(event) for event in page])
         judged = {event.candidate for event in page if event.candidate is not None}
