@@ -17,7 +17,7 @@ from sqlalchemy.exc import OperationalError
 
 from kaczmatch.service.access.credentials import APP, Credentials
 from kaczmatch.service.domain.catalogue import Catalogue, neutral_prior
-from kaczmatch.service.domain.records import MatchSide, PersonNumber, ServiceKey
+from kaczmatch.service.domain.records import MatchSide, Person, PersonNumber, ServiceKey
 from kaczmatch.service.domain.refusals import Refusal
 from kaczmatch.service.domain.store import StoreUnavailable
 from kaczmatch.service.meeting.serving_index import ServingIndex
@@ -115,7 +115,7 @@ def accompanied(town: Town, store: SqlStore, monkeypatch: pytest.MonkeyPatch) ->
             swipe = Swipe(user="w5", id=f"c{number}", candidate="m1", decision="like", deck="")
             companions.append(town.people.put(f"guest{number}", about(tags=["chess"])))
             companions.append(town.swiping.import_swipe(swipe, town.now))
-            companions.append(write(lambda tx: tx.find(PersonNumber, limit=1_000)))
+            companions.append(write(lambda tx: tx.find(Person, limit=1_000)))
         alone = False
         return future
 
@@ -151,7 +151,7 @@ def equals_a_new_process(town: Town, store: SqlStore, credentials: Credentials) 
     assert mine.keys() == theirs.keys()
     for user, (state, *others) in theirs.items():
         assert mine[user][0] == state
-        assert mine[user][1:] == approx(others)
+        assert [*mine[user][1:]] == approx(others)
 
 
 def approx(values: Any) -> Any:
