@@ -13,6 +13,8 @@ from kaczmatch.api.store_futures import result_of, result_once_written
 DECK_THREADS: Final = 2  # decks are mostly Python, so more threads would only wait for each other
 ANSWERS: Final = 16  # exports and the like, of a user's whole history
 ANSWER_THREADS: Final = 1  # decks do not wait for many of them
+REPORTS: Final = 16  # figures about many people, for operators
+REPORT_THREADS: Final = 1  # one that is being made keeps no other thread busy
 TRANSFER_THREADS: Final = 2  # imports and exports take long; other requests do not wait for them
 
 P = ParamSpec("P")

@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 
 from kaczmatch.adapters.webhooks import WebhookSender
-from kaczmatch.api.concurrency_limit import TRANSFER_THREADS
+from kaczmatch.api.authentication import AUTHENTICATION_THREADS
+from kaczmatch.api.concurrency_limit import ANSWER_THREADS, DECK_THREADS, REPORT_THREADS, TRANSFER_THREADS
 from kaczmatch.app.demo.worlds import WORLDS
 from kaczmatch.app.first_vocabulary import first_vocabulary
 from kaczmatch.app.own_process import in_own_process
@@ -45,6 +46,7 @@ from kaczmatch.storage.postgres import Postgres
 
 DAY = timedelta(days=1)
 SCRUB_DELAY = timedelta(minutes=10)
+THREADS_BESIDE = AUTHENTICATION_THREADS + DECK_THREADS + ANSWER_THREADS + REPORT_THREADS + TRANSFER_THREADS
 REST_SECONDS = 0.02  # after each batch of work that grows with the population: batches take a few milliseconds
 POLICIES: dict[str, type[Policy]] = {kind.slug: kind for kind in (MutualPolicy, PaperPolicy)}
 
@@ -68,7 +70,7 @@ def open_store(settings: Settings) -> SqlStore:
     if url.startswith("sqlite"):
         Path(url.partition(":///")[2]).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         migrate(url)
-    return SqlStore(url, readers=settings.threads + TRANSFER_THREADS + 4)  # some for what runs in the background
+    return SqlStore(url, readers=settings.threads + THREADS_BESIDE + 4)  # some for what runs in the background
 
 
 def service_config_of(settings: Settings) -> ServiceConfig:

@@ -44,6 +44,8 @@ from kaczmatch.service.use_cases import UseCases
 from kaczmatch.settings.model import Settings
 from kaczmatch.storage import MemoryStore, SqlStore
 
+ERASURE_SECONDS = 1.0  # a look whether there is one, which is a row
+PROGRESS_SECONDS = 10.0  # between two lines of the log on how far an erasure is
 FOLLOW_SECONDS, MAINTENANCE_SECONDS, REFIT_SECONDS, WEBHOOK_SECONDS = 0.25, 20.0, 300.0, 0.5
 PICKS_SECONDS = SNAPSHOT_SECONDS = 60.0
 RETRY_SECONDS = 2.0
@@ -123,7 +125,8 @@ class System:
         self.background.every(PROBE_SECONDS, "write probe", self.health.probe)
         self.background.every(FOLLOW_SECONDS, "follow", self._follow)
         self.background.every(MAINTENANCE_SECONDS, "maintenance", Maintenance(self.context).run)
-        self.background.every(MAINTENANCE_SECONDS, "erasures", self.use_cases.erasure.resume)
+        self.background.every(ERASURE_SECONDS, "erasures", self._erase)
+        self.background.every(MAINTENANCE_SECONDS, "erased ids", lambda: self.use_cases.erasure.tidy(self._stopping))
         self.background.every(RESUME_SECONDS, "resume relearning", Relearning(self.context).resume)
         self.background.every(SNAPSHOT_SECONDS, "snapshot", self._renew_snapshot)
         if self.settings.refit:
@@ -149,6 +152,21 @@ class System:
         version = refit.run_if_due(every=every, min_people=settings.refit_people, min_events=settings.refit_swipes)
         if version is not None:
             log.info("prior fitted again", prior=version)
+
+    def _stopping(self) -> bool:
+        return self.background.stopping
+
+    def _erase(self) -> None:
+        begun = told = time.monotonic()
+
+        def watch(done: int, people: int) -> None:
+            nonlocal told
+            if time.monotonic() - told >= PROGRESS_SECONDS:
+                told = time.monotonic()
+                log.info("erasing", done=done, people=people)
+
+        if finished := self.use_cases.erasure.work(self._stopping, watch):
+            log.info("erased", people=finished, seconds=round(time.monotonic() - begun, 1))
 
     def _renew_snapshot(self) -> None:
         began = time.monotonic()

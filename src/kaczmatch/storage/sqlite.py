@@ -11,7 +11,7 @@ import os
 import sqlite3
 import time
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import closing, suppress
+from contextlib import closing, contextmanager, suppress
 from itertools import chain
 from pathlib import Path
 from threading import Lock, Thread
@@ -31,8 +31,9 @@ WAIT: Final = 5.0  # seconds for another process that writes
 LOOK_AGAIN: Final = 0.0005  # seconds until it looks again, and later a twentieth of what it has waited: SQLite's own is longer
 LATEST: Final = 0.01  # seconds, so that nobody who has waited long is passed by all who come later
 LONG_LOG: Final = 256 * 2**20  # bytes of write-ahead log beyond which a commit waits for readers, so that it can be emptied
-READER_WAIT: Final = 0.05  # seconds that it waits for them
-MOVING_PAUSE: Final = 0.005  # seconds until it is tried again, while another process moves the log
+READER_WAIT: Final = 50  # milliseconds that it waits for them
+LITTLE: Final = 4 * 2**20  # bytes: a commit waits only where the log is in the database but for so much
+EMPTY_AGAIN: Final = 0.02  # seconds until a scrub tries again to empty the log
 SYNCED: Final = "PRAGMA synchronous = FULL"
 MOVE_EVERY: Final = 2.0  # seconds after which the log is moved into the database: pages written often move once
 TRANSIENT_CODES: Final = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
@@ -65,10 +66,16 @@ def padded(keys: Sequence[Row]) -> Iterator[Sequence[Row]]:
         yield [*part, *[(None,) * len(part[0])] * ((1 << (len(part) - 1).bit_length()) - len(part))]
 
 
-def _emptied(cursor: Any, until: float) -> bool:
-    """Whether the log could be moved as a whole, by then."""
-    cursor.execute(f"PRAGMA busy_timeout = {max(1, round(1000 * (until - time.monotonic())))}")
-    return not cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
+def _move(connection: sqlite3.Connection) -> int:
+    """Move what readers allow of the log into the database, while commits go on. How many bytes are left."""
+    busy, length, moved = connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
+    (page,) = connection.execute("PRAGMA page_size").fetchone()
+    return int(page * (max(length - moved, 0) + busy))
+
+
+def _emptied(connection: sqlite3.Connection) -> bool:
+    """Whether the log could be emptied. It keeps others from writing while it moves what is left of it."""
+    return not connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
 
 
 @final
@@ -85,6 +92,7 @@ class Sqlite(Database):
         self._log = self.file.with_name(f"{self.file.name}-wal")
         self._too_long = LONG_LOG
         self._moving, self._moved = Lock(), time.monotonic()
+        self._left = 0  # bytes of the log that were not in the database when it was last moved
         if not look_only:
             self._keep_private()
         self._opened = self.file.stat() if self.file.exists() else None
@@ -218,7 +226,7 @@ class Sqlite(Database):
 
     def after_commit(self) -> None:
         """A thread moves the log into the database from time to time. SQLite empties it only at a moment without readers; where
-        there is never such a moment, a commit waits for one."""
+        there is never such a moment, a commit waits for one, unless a long reader would be waited for in vain."""
         try:
             length = self._log.stat().st_size
         except FileNotFoundError:
@@ -229,49 +237,43 @@ class Sqlite(Database):
         try:
             if length <= LONG_LOG:
                 self._too_long = LONG_LOG  # another process may have emptied it
-            if length > self._too_long:
-                self._too_long = LONG_LOG if self._shorten(READER_WAIT) else 2 * length
-            elif time.monotonic() - self._moved > MOVE_EVERY:
-                Thread(target=self._move_and_release, name="kaczmatch write-ahead log", daemon=True).start()
+            if length > self._too_long and self._left <= LITTLE:
+                self._too_long = LONG_LOG if self._shorten() else 2 * length
+                self._left = length
+            elif length > self._too_long or time.monotonic() - self._moved > MOVE_EVERY:
+                Thread(target=self._move_and_release, args=(length,), name="kaczmatch write-ahead log", daemon=True).start()
                 handed_over = True
         finally:
             if not handed_over:
                 self._moving.release()
 
-    def _move_and_release(self) -> None:
+    def _move_and_release(self, length: int) -> None:
         try:
-            self._move()
+            self._left = length
+            with suppress(sqlite3.Error), self._checkpoints() as connection:  # if the disk does not, the log has it all the same
+                self._left = _move(connection)
+            if length > self._too_long and self._left > LITTLE:
+                self._too_long = 2 * length  # somebody reads what was there long before
         finally:
             self._moved = time.monotonic()
             self._moving.release()
 
-    def _move(self) -> None:
-        """What readers allow of the log, while commits go on. If the disk does not, the log has it all the same."""
-        with (
-            suppress(sqlite3.Error),
-            closing(sqlite3.connect(f"{self.file.absolute().as_uri()}?mode=rw", uri=True)) as connection,
-        ):
+    @contextmanager
+    def _checkpoints(self) -> Iterator[sqlite3.Connection]:
+        """A connection that moves the log. It waits for nobody, and whoever writes has another one."""
+        uri = f"{self.file.absolute().as_uri()}?mode=rw"
+        with closing(sqlite3.connect(uri, timeout=0.0, uri=True)) as connection:
             connection.execute(SYNCED).close()
-            connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
+            yield connection
 
-    def _shorten(self, wait: float) -> bool:
-        """Move the whole log into the database, if readers and the disk allow it; what is committed is safe in the log.
-
-        SQLite itself waits for readers, and not for another process that moves the log at this moment.
-        """
-        connection, until = self.writer.raw_connection(), time.monotonic() + wait
+    def _shorten(self) -> bool:
+        """Empty the log, if readers end soon and the disk allows it; what is committed is safe in the log."""
         try:
-            cursor = connection.cursor()
-            try:
-                while not (emptied := _emptied(cursor, until)) and time.monotonic() < until:
-                    time.sleep(MOVING_PAUSE)
-                return emptied
-            except sqlite3.OperationalError:  # a full disk, mostly
-                return False
-            finally:
-                cursor.execute("PRAGMA busy_timeout = 0")
-        finally:
-            connection.close()
+            with self._checkpoints() as connection:
+                connection.execute(f"PRAGMA busy_timeout = {READER_WAIT}").close()
+                return _emptied(connection)
+        except sqlite3.Error:  # a full disk, mostly
+            return False
 
     def was_committed(self) -> bool | None:
         return None
@@ -291,13 +293,20 @@ class Sqlite(Database):
         return sum(file.stat().st_size for file in (self.file, self._log) if file.exists())
 
     def scrub(self, numbers: Collection[int]) -> None:
-        """Deleted rows are overwritten at once (`secure_delete`); copies of their pages in the log go with the log."""
+        """Deleted rows are overwritten at once (`secure_delete`); copies of their pages in the log go with the log.
+
+        It is emptied at a moment at which all of it is in the database and nobody reads from it. Commits go on meanwhile.
+        """
         del numbers  # the log is emptied as a whole
-        with self._moving:
-            self._move()  # most of it while commits go on, which the rest stops
-            emptied = self._shorten(WAIT)
-        if not emptied:
-            raise StoreUnavailable("somebody reads the database for too long, or its disk is full")
+        until = time.monotonic() + WAIT
+        with suppress(sqlite3.Error), self._moving, self._checkpoints() as connection:
+            while _move(connection) or not _emptied(connection):
+                if time.monotonic() >= until:
+                    break
+                time.sleep(EMPTY_AGAIN)
+            else:
+                return
+        raise StoreUnavailable("somebody reads the database for too long, or its disk is full")
 
     def lock_out_others(self, connection: Connection) -> None:
         """BEGIN IMMEDIATE has done so."""

@@ -169,6 +169,7 @@ def test_a_life_by_the_client(service: Any, client: Client) -> None:
     assert not client.resume_profile(one).paused
     assert client.export_personal_data(one)["profile"]["id"] == one
     client.erase_person(two)
+    assert client.get_erasure(two).people_left in range(1_001)
     with pytest.raises(NotFoundError):
         client.get_profile(two)
 

@@ -102,9 +102,10 @@ def reset_preference(user: ActingUser, cases: Cases, caller: AnyCaller) -> Respo
 
 
 @router.get("/why/{candidate}")
-def explain_candidate(user: ActingUser, candidate: Id, cases: Cases) -> CandidateExplanation:
+async def explain_candidate(request: Request, user: ActingUser, candidate: Id, cases: Cases) -> CandidateExplanation:
     """Why a candidate was shown, from the viewer's side alone."""
-    explained = cases.ranking.why(user, candidate)
+    limit: ConcurrencyLimit = request.app.state.answer_limit
+    explained = await limit.run(cases.ranking.why, user, candidate)
     return CandidateExplanation(
         fits=_contributions(explained.explanation.raising),
         misfits=_contributions(explained.explanation.lowering),

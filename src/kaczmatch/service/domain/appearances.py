@@ -88,14 +88,24 @@ def decks_with(context: Context, user: str) -> list[tuple[str, str]]:
         context.rest()
 
 
-def forget_appearances(transaction: Transaction, user: str) -> None:
-    """Nothing filed names the person any more. Works that do so name the lock `APPEARANCES`."""
+def filed_with(context: Context, user: str) -> list[datetime]:
+    """The ends of the stretches of time in which a person was shown; and one of nothing, since counts are kept longer."""
+    with context.store.read() as reader:
+        number = reader.numbers_of([user]).get(user)
+        if number is None:
+            return []
+        pages = reader.find(DeckAppearances, group=number % GROUPS)
+    return [page.until for page in pages if number in np.frombuffer(page.entries, _ENTRY)["number"]] + [NEVER]
+
+
+def forget_appearances(transaction: Transaction, user: str, until: datetime) -> None:
+    """What was filed `until` then names the person no more, nor do the counts. Works that do so name the lock `APPEARANCES`."""
     number = transaction.numbers_of([user]).get(user)
     if number is None:
         return
     group = number % GROUPS
-    pages, counts = transaction.find(DeckAppearances, group=group), transaction.get(StoredExposure, group)
-    for page in pages:
+    page, counts = transaction.get(DeckAppearances, group, until), transaction.get(StoredExposure, group)
+    if page is not None:
         transaction.put(replace(page, entries=_without(np.frombuffer(page.entries, _ENTRY), number)))
     if counts is not None:
         transaction.put(replace(counts, cards=_without(np.frombuffer(counts.cards, _COUNT), number)))

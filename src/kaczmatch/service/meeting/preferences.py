@@ -18,6 +18,7 @@ from kaczmatch.recommend.people.vocabulary import Vocabulary
 from kaczmatch.schemas.preferences import Preference, Weight
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.folding import AnsweredPeople, ModelFold, without_undone
+from kaczmatch.service.domain.leaving import leaving, listed
 from kaczmatch.service.domain.quotas import HISTORIES
 from kaczmatch.service.domain.records import Decision, Event, LatestDecision, Person
 from kaczmatch.service.domain.refusals import NotFound, nobody
@@ -67,11 +68,12 @@ class Preferences:
             vocabulary = self.context.catalogue.vocabulary(reader, current.vocabulary)
             fold = self.context.catalogue.fold(reader, current.model)
             events = with_seen(reader, fold, without_undone(reader.find(Event, user=user)))
+            gone = leaving(reader, (event.candidate for event in events[-last:]))
         tracked, answered, judged = fold.start(), AnsweredPeople(), _judged(person, vocabulary)
         start, steps = grown_state(fold, tracked.state, vocabulary), []
         for place, event in enumerate(events):
             tracked = fold.step(tracked, event, repeated=answered.repeats(event))
-            if place >= len(events) - last:
+            if place >= len(events) - last and event.candidate not in gone:
                 state = grown_state(fold, tracked.state, vocabulary)
                 steps.append((event, preference_in_words(fold, state, start, tracked.swipes, vocabulary, judged, most)))
         return steps
@@ -99,7 +101,7 @@ class Preferences:
         with self.context.store.read() as reader:
             if reader.get(Person, user) is None:
                 raise nobody(user)
-            return reader.find(kind, user=user, after=after, newest=True, limit=limit, **equal)
+            return listed(reader, kind, ["candidate"], user=user, after=after, newest=True, limit=limit, **equal)
 
 
 def last_event(reader: Reader, user: str) -> int:

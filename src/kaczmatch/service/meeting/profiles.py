@@ -151,11 +151,6 @@ def charge_reading(context: Context, user: str, what: str, limit: QuotaLimit) ->
     context.store.write(work, locks=[user], prefetch=[(Person, (user,)), (PersonCounters, (user,))]).result()
 
 
-def being_erased(reader: Reader, limit: int | None = None) -> list[str]:
-    """Who was erased, and of whom there are still traces."""
-    return [erasure.user for erasure in reader.find(PendingErasure, limit=limit)]
-
-
 def snapshot_of(person: Person) -> FeatureSnapshot:
     """The features of a profile as events name them."""
     return FeatureSnapshot(user=person.id, version=person.features_version, features=person.features)

@@ -19,6 +19,7 @@ from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.counting import swipes_learned_from
 from kaczmatch.service.domain.feature_snapshots import seen_features
 from kaczmatch.service.domain.impressions import was_shown
+from kaczmatch.service.domain.leaving import leaving
 from kaczmatch.service.domain.records import Decision, Event, MatchSide, Person, StoredState
 from kaczmatch.service.domain.refusals import nobody
 from kaczmatch.service.domain.sparse_features import unpacked
@@ -102,6 +103,7 @@ class CandidateRanking:
             once = known.fold.first_answers_only
             swipes = swipes_learned_from(reader.find(Event, user=user), first_answers_only=once)[-_SWIPES_EXPLAINED:]
             swipes = with_seen(reader, known.fold, swipes)
+            gone = leaving(reader, (swipe.candidate for swipe in swipes))
         vocabulary = known.vocabulary
         features = profile_of(candidate, vocabulary, self.context.config.schema).features
         if not swipes:
@@ -113,4 +115,5 @@ class CandidateRanking:
             appeal=np.array([event.appeal if event.said is None else event.said for event in swipes]),
         )
         explanation = explain(around.viewer, features, vocabulary, log, prior=known.fold.prior.grown(vocabulary.dimensions))
-        return ExplainedCandidate(explanation, tuple((swipes[row], part) for row, part in explanation.swipes))
+        named = [(swipes[row], part) for row, part in explanation.swipes]
+        return ExplainedCandidate(explanation, tuple((swipe, part) for swipe, part in named if swipe.candidate not in gone))

@@ -17,6 +17,7 @@ from kaczmatch.service.access.erased_tokens import ErasedTokens
 from kaczmatch.service.domain.capacity import count_match
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.impressions import was_shown
+from kaczmatch.service.domain.leaving import leaving, listed
 from kaczmatch.service.domain.outbox import announce
 from kaczmatch.service.domain.person_ids import checked_id
 from kaczmatch.service.domain.quotas import BLOCKS, REPORTS, charge
@@ -74,7 +75,7 @@ class Safety:
     def blocks(self, user: str, *, after: Sequence[object] = (), limit: int = 50) -> list[Block]:
         """Whom somebody has blocked, the newest first."""
         with self.context.store.read() as reader:
-            return reader.find(Block, user=user, after=after, newest=True, limit=limit)
+            return listed(reader, Block, ["other"], user=user, after=after, newest=True, limit=limit)
 
     def report(self, user: str, other: str, reason: str, text: str = "", *, by_user: bool = False) -> Future[AbuseReport]:
         """Tell an operator, and block."""
@@ -98,7 +99,7 @@ class Safety:
 
     def open_reports(self, *, after: Sequence[object] = (), limit: int = 50) -> list[AbuseReport]:
         with self.context.store.read() as reader:
-            return reader.find(AbuseReport, closed=None, after=after, limit=limit)
+            return listed(reader, AbuseReport, ["user", "other"], closed=None, after=after, limit=limit)
 
     def close(self, report: str, resolution: str, actor: str) -> Future[AbuseReport]:
         """An operator has looked at a report."""
@@ -115,7 +116,7 @@ class Safety:
 
         def work(transaction: Transaction) -> AbuseReport:
             found = transaction.get(AbuseReport, report)
-            if found is None:
+            if found is None or leaving(transaction, (found.user, found.other)):
                 raise NotFound(f"there is no report {report!r}")
             changed = change(found)
             transaction.put(changed)
@@ -131,7 +132,8 @@ class Safety:
         """Whether it was noted. It looks the same where it was not: nothing new is written about somebody who was just erased."""
         if user == other:
             raise InvalidInput("other", "nobody blocks themselves")
-        if transaction.get(Person, other) is None and self.erased_tokens.was_erased_in(transaction, other):
+        gone = leaving(transaction, [other]) or self.erased_tokens.was_erased_in(transaction, other)
+        if gone and transaction.get(Person, other) is None:
             return False
         # Somebody whom the other side has blocked may block in turn: to them nothing looks different.
         known = transaction.get(Block, user, other)

@@ -15,6 +15,7 @@ from typing import final
 from kaczmatch.core.errors import check_integer
 from kaczmatch.schemas.feed import LARGEST_PAGE
 from kaczmatch.service.domain.context import Context
+from kaczmatch.service.domain.leaving import listed
 from kaczmatch.service.domain.locks import FEED
 from kaczmatch.service.domain.records import Delivery, OutboxMessage
 from kaczmatch.service.domain.store import Transaction
@@ -32,12 +33,15 @@ class Feed:
     context: Context
 
     def read(self, after: int = 0, limit: int = 100) -> list[OutboxMessage]:
-        """Messages beyond a number, in order. Whoever goes on from the last number misses none."""
+        """Messages beyond a number, in order. Whoever goes on from the last number misses none.
+
+        None names somebody who is being erased; those go.
+        """
         start = check_integer("after", after, low=0, high=_LAST)
         most = check_integer("limit", limit, low=1, high=LARGEST_PAGE)
         self.post()
         with self.context.store.read() as reader:
-            return reader.find(OutboxMessage, posted=True, after=(start,), limit=most)
+            return listed(reader, OutboxMessage, ["user", "other"], posted=True, after=(start,), limit=most)
 
     def acknowledge(self, upto: int) -> int:
         """The app has these: they are deleted. Says how many there were."""

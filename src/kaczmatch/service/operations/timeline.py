@@ -19,6 +19,7 @@ from kaczmatch.schemas.operators import (
     TimeMark,
 )
 from kaczmatch.service.domain.context import Context
+from kaczmatch.service.domain.leaving import leaving
 from kaczmatch.service.domain.records import (
     AbuseReport,
     AuditEntry,
@@ -85,6 +86,11 @@ class OperatorActions:
             ]
             looks = reader.find(AuditEntry, user=user, newest=True, limit=limit)
             entries += [TimelineEntry(at=one.at, kind=one.action, detail=one.actor) for one in looks]
+            gone = leaving(
+                reader, {*(one.other for one in entries), *(one.user for one in blocks), *(one.other for one in blocks)}
+            )
+        entries = [one for one in entries if one.other not in gone]
+        blocks = [one for one in blocks if not gone & {one.user, one.other}]
         newest = sorted(entries, key=lambda one: one.at, reverse=True)[:limit]
         blocked = tuple(
             PersonBlock(user=one.user, other=one.other, at=one.at, reported=one.reported)

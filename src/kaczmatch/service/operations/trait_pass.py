@@ -10,19 +10,20 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from typing import Final, final
 
 from kaczmatch.learners.population.traits import Sites
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.feature_snapshots import with_features
 from kaczmatch.service.domain.folding import AnsweredPeople, undo_of, without_undone
+from kaczmatch.service.domain.leaving import leaving
 from kaczmatch.service.domain.records import (
     SINGLE_ROW,
     Decision,
     Event,
     EventKind,
     LatestDecision,
-    PendingErasure,
     StoredState,
     StoredTraits,
     TraitProgress,
@@ -59,9 +60,9 @@ class TraitPass:
 
     def _put_fitted(self, sites: Sequence[FittedSite], transaction: Transaction) -> None:
         fold = self.context.catalogue.fold(transaction, self.model)
-        leaving = transaction.many(PendingErasure, {(candidate,) for _, candidate, _ in sites})
+        gone = leaving(transaction, chain.from_iterable((user, candidate) for user, candidate, _ in sites))
         for user, candidate, site in sites:
-            if (candidate,) not in leaving:
+            if not gone & {user, candidate}:
                 put_fitted_site(transaction, fold, user, candidate, site)
 
     def last_event(self, go_on: Callable[[], bool]) -> int | None:
@@ -113,11 +114,12 @@ class TraitPass:
         fold = self.context.catalogue.fold(transaction, self.model)
         there = transaction.many(Event, [event.identity() for event in page])
         undone = transaction.many(Event, [undo_of(event) for event in page])
-        judged = {event.candidate for event in page if event.candidate is not None}
-        leaving = transaction.many(PendingErasure, [(candidate,) for candidate in judged])
+        gone = leaving(transaction, chain.from_iterable((event.user, event.candidate) for event in page))
         pairs = transaction.many(LatestDecision, [(event.user, event.candidate) for event in page if event.candidate is not None])
         for event in with_features(transaction, sorted(there.values(), key=lambda one: one.number)):
-            if event.kind == EventKind.UNDONE or undo_of(event) in undone or (event.candidate,) in leaving:
+            if event.user in gone:
+                continue  # they have no state any more
+            if event.kind == EventKind.UNDONE or undo_of(event) in undone or event.candidate in gone:
                 if transaction.get(StoredState, self.model, event.user) is None:  # whoever has events has a state
                     transaction.put(fold.encode(event.user, fold.start()))
                 continue
