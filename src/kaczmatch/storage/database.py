@@ -62,6 +62,7 @@ class Database(ABC):
     writer: Engine
     readers: Engine
     places: PlacesOfPages
+    problem: str = ""  # why what is to be done beside commits cannot be done; empty: it can. Commits go on all the same
 
     @abstractmethod
     def fetch(

@@ -10,7 +10,6 @@ import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from contextlib import suppress
 from itertools import chain
 from threading import Condition, Thread
 from typing import Any, Final, NamedTuple, final
@@ -25,6 +24,7 @@ from kaczmatch.storage.database import Database, ErrorKind
 from kaczmatch.storage.errors import DuplicateKey
 
 PAUSES: Final = (0.01, 0.1, 0.5)  # seconds before a commit is tried again
+ENOUGH: Final = 4.0  # seconds after which it is not tried again: whoever waits is told, and can
 LARGE_COMMIT: Final = 8  # works; after a commit of so many, as many are expected again
 LINGER: Final = 0.008  # seconds that the next commit waits for them
 
@@ -69,6 +69,7 @@ class GroupCommit:
         self._changed = Condition()
         self._closing = False
         self._expected = 0
+        self._untidy = ""
         self.last_outage: float | None = None  # when a commit last failed for want of a disk or server, by the monotonic clock
         self.observe_commit: Callable[[int], None] = _nobody_observes
         self._thread = Thread(target=self._run, name="kaczmatch group commit", daemon=True)
@@ -141,7 +142,7 @@ class GroupCommit:
 
     def _commit_with_retries(self, jobs: Sequence[QueuedWork]) -> list[WorkResult]:
         """Commit, and try again after a transient error."""
-        pauses = iter(PAUSES)
+        pauses, began = iter(PAUSES), time.monotonic()
         while True:
             try:
                 return self._commit(jobs)
@@ -149,7 +150,8 @@ class GroupCommit:
                 kind = self._database.kind_of(error)
                 if kind is ErrorKind.WORK_AT_FAULT:
                     raise _CommitFailed from error
-                pause = next(pauses, None) if kind is ErrorKind.TRANSIENT else None
+                lasting = kind is not ErrorKind.TRANSIENT or time.monotonic() - began > ENOUGH
+                pause = None if lasting else next(pauses, None)
                 if pause is None:
                     raise StoreUnavailable(f"the database: {error.orig}") from error
                 time.sleep(pause)
@@ -184,9 +186,22 @@ class GroupCommit:
                 lost = error
         if lost is not None:
             self._check_committed(lost)
-        with suppress(Exception):  # the works are committed, and a later commit has this to do again
-            self._database.after_commit()
+        self._tidy()
         return results
+
+    def _tidy(self) -> None:
+        """The works are committed whatever comes of it, and a later commit has this to do again."""
+        try:
+            self._database.after_commit()
+        except Exception as error:
+            self._untidy = f"after a commit: {type(error).__name__}: {error}"
+        else:
+            self._untidy = ""
+
+    @property
+    def problem(self) -> str:
+        """Why what is to be done after commits or beside them cannot be done; empty: it can."""
+        return self._untidy or self._database.problem
 
     def _check_committed(self, lost: DBAPIError) -> None:
         committed = self._database.was_committed()

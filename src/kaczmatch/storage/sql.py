@@ -184,6 +184,10 @@ class SqlStore:
         """When a commit last failed for want of a disk or server, by the monotonic clock."""
         return self._group.last_outage
 
+    def problem(self) -> str:
+        """Why what is to be done beside commits cannot be done, such as to keep a log short; empty: it can."""
+        return self._group.problem
+
     def observe_commits(self, observe: Callable[[int], None]) -> None:
         """Call something after every commit with the number of its works."""
         self._group.observe_commit = observe

@@ -28,6 +28,7 @@ from kaczmatch.storage.sqlite_statements import STATEMENTS, append, delete, sele
 
 LARGEST: Final = 256  # rows per statement; with the columns of the widest table far below SQLite's 32,766 values
 WAIT: Final = 5.0  # seconds for another process that writes
+WAIT_AGAIN: Final = 0.1  # and as long as it goes on writing, so that a queue of works is not told after one time each
 LOOK_AGAIN: Final = 0.0005  # seconds until it looks again, and later a twentieth of what it has waited: SQLite's own is longer
 LATEST: Final = 0.01  # seconds, so that nobody who has waited long is passed by all who come later
 LONG_LOG: Final = 256 * 2**20  # bytes of write-ahead log beyond which a commit waits for readers, so that it can be emptied
@@ -36,6 +37,7 @@ LITTLE: Final = 4 * 2**20  # bytes: a commit waits only where the log is in the 
 EMPTY_AGAIN: Final = 0.02  # seconds until a scrub tries again to empty the log
 SYNCED: Final = "PRAGMA synchronous = FULL"
 MOVE_EVERY: Final = 2.0  # seconds after which the log is moved into the database: pages written often move once
+_LONG: Final = "the write-ahead log is long and cannot be emptied: somebody reads what was there long before, or the disk is full"
 TRANSIENT_CODES: Final = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
 OUTAGE_CODES: Final = {
     sqlite3.SQLITE_IOERR,
@@ -92,6 +94,7 @@ class Sqlite(Database):
         self._log = self.file.with_name(f"{self.file.name}-wal")
         self._too_long = LONG_LOG
         self._moving, self._moved = Lock(), time.monotonic()
+        self._waited_in_vain = False
         self._left = 0  # bytes of the log that were not in the database when it was last moved
         if not look_only:
             self._keep_private()
@@ -141,16 +144,18 @@ class Sqlite(Database):
 
     def _begin_writing(self, connection: Connection) -> None:
         """Wait for other processes that write, and go on as soon as one of them has ended."""
-        began = time.monotonic()
+        began, patience = time.monotonic(), min(WAIT, WAIT_AGAIN) if self._waited_in_vain else WAIT
         while True:
             try:
                 drive(connection, "BEGIN IMMEDIATE")
             except DBAPIError as error:
                 waited = time.monotonic() - began
-                if self.kind_of(error) is not ErrorKind.TRANSIENT or waited > WAIT:
+                if self.kind_of(error) is not ErrorKind.TRANSIENT or waited > patience:
+                    self._waited_in_vain = True
                     raise
                 time.sleep(min(max(LOOK_AGAIN, waited / 20), LATEST))
             else:
+                self._waited_in_vain = False
                 return
 
     def _looking(self) -> sqlite3.Connection:
@@ -238,8 +243,9 @@ class Sqlite(Database):
             if length <= LONG_LOG:
                 self._too_long = LONG_LOG  # another process may have emptied it
             if length > self._too_long and self._left <= LITTLE:
-                self._too_long = LONG_LOG if self._shorten() else 2 * length
-                self._left = length
+                emptied = self._shorten()
+                self._too_long, self._left = LONG_LOG if emptied else 2 * length, length
+                self.problem = "" if emptied else _LONG
             elif length > self._too_long or time.monotonic() - self._moved > MOVE_EVERY:
                 Thread(target=self._move_and_release, args=(length,), name="kaczmatch write-ahead log", daemon=True).start()
                 handed_over = True
@@ -248,13 +254,18 @@ class Sqlite(Database):
                 self._moving.release()
 
     def _move_and_release(self, length: int) -> None:
+        problem, self._left = "", length
         try:
-            self._left = length
-            with suppress(sqlite3.Error), self._checkpoints() as connection:  # if the disk does not, the log has it all the same
+            with self._checkpoints() as connection:
                 self._left = _move(connection)
-            if length > self._too_long and self._left > LITTLE:
-                self._too_long = 2 * length  # somebody reads what was there long before
+        except sqlite3.Error as error:  # the log has it all the same
+            problem = f"the write-ahead log cannot be moved into the database: {error}"
         finally:
+            if length > self._too_long and self._left > LITTLE:
+                self._too_long = 2 * length
+                problem = problem or _LONG
+            if problem or length <= LONG_LOG:
+                self.problem = problem
             self._moved = time.monotonic()
             self._moving.release()
 
