@@ -24,7 +24,6 @@ from kaczmatch.storage.database import Database, ErrorKind
 from kaczmatch.storage.errors import DuplicateKey
 
 PAUSES: Final = (0.01, 0.1, 0.5)  # seconds before a commit is tried again
-ENOUGH: Final = 4.0  # seconds after which it is not tried again: whoever waits is told, and can
 LARGE_COMMIT: Final = 8  # works; after a commit of so many, as many are expected again
 LINGER: Final = 0.008  # seconds that the next commit waits for them
 
@@ -142,7 +141,7 @@ class GroupCommit:
 
     def _commit_with_retries(self, jobs: Sequence[QueuedWork]) -> list[WorkResult]:
         """Commit, and try again after a transient error."""
-        pauses, began = iter(PAUSES), time.monotonic()
+        pauses = iter(PAUSES)
         while True:
             try:
                 return self._commit(jobs)
@@ -150,8 +149,7 @@ class GroupCommit:
                 kind = self._database.kind_of(error)
                 if kind is ErrorKind.WORK_AT_FAULT:
                     raise _CommitFailed from error
-                lasting = kind is not ErrorKind.TRANSIENT or time.monotonic() - began > ENOUGH
-                pause = None if lasting else next(pauses, None)
+                pause = next(pauses, None) if kind is ErrorKind.TRANSIENT else None
                 if pause is None:
                     raise StoreUnavailable(f"the database: {error.orig}") from error
                 time.sleep(pause)

@@ -150,9 +150,11 @@ class Sqlite(Database):
                 drive(connection, "BEGIN IMMEDIATE")
             except DBAPIError as error:
                 waited = time.monotonic() - began
-                if self.kind_of(error) is not ErrorKind.TRANSIENT or waited > patience:
-                    self._waited_in_vain = True
+                if self.kind_of(error) is not ErrorKind.TRANSIENT:
                     raise
+                if waited > patience:  # it was tried often enough
+                    self._waited_in_vain = True
+                    raise StoreUnavailable("the database is locked: another process has been writing for seconds") from error
                 time.sleep(min(max(LOOK_AGAIN, waited / 20), LATEST))
             else:
                 self._waited_in_vain = False

@@ -89,7 +89,7 @@ def test_a_write_is_told_after_five_seconds_and_those_behind_it_at_once(
 
     clock = SimpleNamespace(sleep=pause, monotonic=lambda: now)
     monkeypatch.setattr(sqlite, "time", clock)
-    monkeypatch.setattr(group, "time", clock)
+    monkeypatch.setattr(group, "time", clock)  # which would try again
     with pytest.raises(StoreUnavailable, match="locked"):
         store.write(put("ann")).result(60)
     assert now < 5.2
@@ -97,7 +97,7 @@ def test_a_write_is_told_after_five_seconds_and_those_behind_it_at_once(
         before = now
         with pytest.raises(StoreUnavailable, match="locked"):
             store.write(put(name)).result(60)
-        assert now - before < 2
+        assert now - before < 0.2
     other.execute("ROLLBACK")
     store.write(put("dia")).result(60)
     assert names(store) == {"dia"}
