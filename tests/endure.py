@@ -27,9 +27,9 @@ sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "faults"), str(ROOT / 
 import test_races  # noqa: E402
 
 from cutting import cut  # noqa: E402
+from filling import full_disk  # noqa: E402
 from kaczmatch.storage import SqlStore  # noqa: E402
 from kaczmatch.storage.migrating import migrate  # noqa: E402
-from filling import full_disk  # noqa: E402
 from killing import Served, crash_server, kill_process, kill_service, kill_worker, nursery  # noqa: E402
 from processes import kept, strace, verify, writer  # noqa: E402
 from survival import Survived, prepare  # noqa: E402

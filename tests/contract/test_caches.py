@@ -179,7 +179,7 @@ def test_every_cache_is_what_a_new_process_reads_after_each_work_that_fails_at_i
     town.swipe("m4", "w4")
     town.swipe("w1", "m2", "pass")
     credentials = Credentials(town.context, b"secret")
-    key, text = credentials.create("key", [APP])
+    key, _ = credentials.create("key", [APP])
     acts = ACTS | {
         "key": lambda _: credentials.create("another", [APP]),
         "rotate": lambda _: credentials.rotate(key.id),
@@ -190,9 +190,12 @@ def test_every_cache_is_what_a_new_process_reads_after_each_work_that_fails_at_i
     for name, act in acts.items():
         for first in range(40):
             credentials.caller_of_key(key.id)
-            with commits_failing_from(store, first) as failed, accompanied(town, store, monkeypatch):
-                with suppress(StoreUnavailable, Refusal):
-                    act(town)
+            with (
+                commits_failing_from(store, first) as failed,
+                accompanied(town, store, monkeypatch),
+                suppress(StoreUnavailable, Refusal),
+            ):
+                act(town)
             equals_a_new_process(town, store, credentials)
             if not failed:
                 break

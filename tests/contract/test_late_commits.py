@@ -60,12 +60,10 @@ def line(kind: type[LogRecord], name: str) -> LogRecord:
     return OutboxMessage(id=name, topic="match.created", user="ann", at=NOW)
 
 
-def became_visible(
-    store: Store, kind: type[LogRecord], since: Cursor | None, limit: int = 1_000
-) -> tuple[list[str], Cursor]:
+def became_visible(store: Store, kind: type[LogRecord], since: Cursor | None, limit: int = 1_000) -> tuple[list[str], Cursor]:
     with store.read() as reader:
         lines, cursor = reader.became_visible(kind, since, limit)
-    return [getattr(one, "id") for one in lines], cursor
+    return [one.id for one in lines], cursor
 
 
 @pytest.fixture(params=["memory", "sqlite", "postgres"])
@@ -138,17 +136,19 @@ def test_a_commit_that_comes_late_is_read_once_and_holds_up_no_other(
                 return fresh
 
     with closing(SqlStore(store.database.writer.url.render_as_string(hide_password=False))) as third:
-        with late(hanging, lambda tx: tx.append(line(kind, "late"))) as commit:
-            with late(third, lambda tx: tx.append(line(kind, "later"))) as commit_other:
-                for place in range(20):
-                    put(store, line(kind, f"{place}"))
-                    assert follow() == [f"{place}"]
-                    durable = Cursor(cursor.settled)
-                commit()
-                put(store, line(kind, "between"))
-                assert sorted(follow()) == ["between", "late"]
-                assert follow() == []
-                commit_other()
+        with (
+            late(hanging, lambda tx: tx.append(line(kind, "late"))) as commit,
+            late(third, lambda tx: tx.append(line(kind, "later"))) as commit_other,
+        ):
+            for place in range(20):
+                put(store, line(kind, f"{place}"))
+                assert follow() == [f"{place}"]
+                durable = Cursor(cursor.settled)
+            commit()
+            put(store, line(kind, "between"))
+            assert sorted(follow()) == ["between", "late"]
+            assert follow() == []
+            commit_other()
         assert follow() == ["later"]
         put(store, line(kind, "after"))
         assert follow() == ["after"]
@@ -259,11 +259,10 @@ def test_a_server_that_is_killed_meanwhile_loses_no_line(postgres: Server, postg
     with closing(SqlStore(postgres_url)) as store:
         put(store, line(Event, "a"))
         _, cursor = became_visible(store, Event, None)
-        with closing(SqlStore(postgres_url)) as hanging:
-            with late(hanging, lambda tx: tx.append(line(Event, "late"))):
-                put(store, line(Event, "b"))
-                postgres.crash()
-                postgres.start()
+        with closing(SqlStore(postgres_url)) as hanging, late(hanging, lambda tx: tx.append(line(Event, "late"))):
+            put(store, line(Event, "b"))
+            postgres.crash()
+            postgres.start()
         put(store, line(Event, "c"))
         found, cursor = became_visible(store, Event, cursor)
         assert sorted(found) == ["b", "c", "late"]

@@ -1,4 +1,4 @@
-"""A disk that is really full, under a running service: what it keeps in memory equals what is in its store, also after a restart."""
+"""A disk that is full under a running service: what it keeps in memory equals what is in its store, also after a restart."""
 
 from __future__ import annotations
 

@@ -159,7 +159,9 @@ class System:
         """What commits do not wait for can fail unnoticed: it is said once, and again when it is over."""
         problem = self.store.problem() if isinstance(self.store, SqlStore) else ""
         if problem and problem != self.store_problem:
-            log.error("store upkeep fails", problem=problem, advice="commits are safe and go on; look at the disk and at long readers")
+            log.error(
+                "store upkeep fails", problem=problem, advice="commits are safe and go on; look at the disk and at long readers"
+            )
         elif self.store_problem and not problem:
             log.info("store upkeep works again")
         self.store_problem = problem

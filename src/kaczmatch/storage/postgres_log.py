@@ -1,8 +1,8 @@
 """Reading a log of PostgreSQL as it grows: what became visible, however late its commit.
 
 Lines are numbered before their commit, so a line may turn up behind others. Each line has the id of its transaction, `txid`,
-which the server fills in. A snapshot says which transactions had ended (`pg_snapshot`: all below `xmax` but those in `xip`). A line
-is new if its transaction had not: the index finds these lines and no others, however long one transaction hangs.
+which the server fills in. A snapshot says which transactions had ended (`pg_snapshot`: all below `xmax` but those in `xip`).
+A line is new if its transaction had not: the index finds these lines and no others, however long one transaction hangs.
 
 A number is settled when every transaction that could have taken a lower one has ended. For that, a cursor keeps the newest number
 of a moment, and the first transaction that had not begun then (`xmax` is not it: it may be under way).

@@ -118,9 +118,9 @@ class Snapshot(Reader, Protocol):
         """How many there are of a `user` who is no `Person`."""
 
     def became_visible(self, kind: type[L], since: Cursor | None, limit: int = LINES_AT_ONCE) -> tuple[list[L], Cursor]:
-        """The lines of a log that were committed since a cursor, and the next cursor. None: no lines, and the cursor of now.
+        """The lines of a log that were committed since a cursor, and the next cursor. None: no lines; from now on.
 
-        A commit that hangs holds up no other, and its lines come once, whenever it ends. If `limit` lines came, there may be more.
+        A commit that hangs holds up no other, and its lines come once, whenever it ends. After `limit` lines there may be more.
         """
 
 
