@@ -71,6 +71,7 @@ class System:
     jobs: list[tuple[float, str, Callable[[], object]]] = field(default_factory=list)  # seconds between turns, name, job
     on_stop: list[Callable[[], object]] = field(default_factory=list)  # after the last turn of every job
     on_webhook: list[Callable[[str], None]] = field(default_factory=list)  # called with the outcome of each try
+    store_problem: str = ""  # that was last logged
     loop_thread: threading.Thread = field(init=False)
 
     def start(self) -> None:
@@ -123,6 +124,7 @@ class System:
             self.background.every(LOOK_SECONDS, "request core", core.look)
             self.on_stop.append(core.release)
         self.background.every(PROBE_SECONDS, "write probe", self.health.probe)
+        self.background.every(PROBE_SECONDS, "store upkeep", self._look_at_store)
         self.background.every(FOLLOW_SECONDS, "follow", self._follow)
         self.background.every(MAINTENANCE_SECONDS, "maintenance", Maintenance(self.context).run)
         self.background.every(ERASURE_SECONDS, "erasures", self._erase)
@@ -152,6 +154,17 @@ class System:
         version = refit.run_if_due(every=every, min_people=settings.refit_people, min_events=settings.refit_swipes)
         if version is not None:
             log.info("prior fitted again", prior=version)
+
+    def _look_at_store(self) -> None:
+        """What commits do not wait for can fail unnoticed: it is said once, and again when it is over."""
+        problem = self.store.problem() if isinstance(self.store, SqlStore) else ""
+        if problem and problem != self.store_problem:
+            log.error(
+                "store upkeep fails", problem=problem, advice="commits are safe and go on; look at the disk and at long readers"
+            )
+        elif self.store_problem and not problem:
+            log.info("store upkeep works again")
+        self.store_problem = problem
 
     def _stopping(self) -> bool:
         return self.background.stopping

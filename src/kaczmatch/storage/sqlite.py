@@ -19,15 +19,16 @@ from typing import Any, Final, final
 from sqlalchemy import URL, Connection, Engine, create_engine, event
 from sqlalchemy.exc import DBAPIError
 
-from kaczmatch.service.domain.records import Record
-from kaczmatch.service.domain.store import StoreUnavailable
+from kaczmatch.service.domain.records import LogRecord, Record
+from kaczmatch.service.domain.store import Cursor, StoreUnavailable
 from kaczmatch.storage.codec import Row, codec
-from kaczmatch.storage.database import Database, ErrorKind, PlacesOfPages, count_numbers, drive, execute, rows_of
+from kaczmatch.storage.database import Database, ErrorKind, PlacesOfPages, count_numbers, drive, execute, quoted, rows_of
 from kaczmatch.storage.sqlite_log import SYNCED, WriteAheadLog
 from kaczmatch.storage.sqlite_statements import STATEMENTS, append, delete, select, select_own, upsert
 
 LARGEST: Final = 256  # rows per statement; with the columns of the widest table far below SQLite's 32,766 values
 WAIT: Final = 5.0  # seconds for another process that writes
+WAIT_AGAIN: Final = 0.1  # and as long as it goes on writing, so that a queue of works is not told after one time each
 LOOK_AGAIN: Final = 0.0005  # seconds until it looks again, and later a twentieth of what it has waited: SQLite's own is longer
 LATEST: Final = 0.01  # seconds, so that nobody who has waited long is passed by all who come later
 TRANSIENT_CODES: Final = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
@@ -120,16 +121,20 @@ class Sqlite(Database):
 
     def _begin_writing(self, connection: Connection) -> None:
         """Wait for other processes that write, and go on as soon as one of them has ended."""
-        began = time.monotonic()
+        began, patience = time.monotonic(), min(WAIT, WAIT_AGAIN) if self._waited_in_vain else WAIT
         while True:
             try:
                 drive(connection, "BEGIN IMMEDIATE")
             except DBAPIError as error:
                 waited = time.monotonic() - began
-                if self.kind_of(error) is not ErrorKind.TRANSIENT or waited > WAIT:
+                if self.kind_of(error) is not ErrorKind.TRANSIENT:
                     raise
+                if waited > patience:  # it was tried often enough
+                    self._waited_in_vain = True
+                    raise StoreUnavailable("the database is locked: another process has been writing for seconds") from error
                 time.sleep(min(max(LOOK_AGAIN, waited / 20), LATEST))
             else:
+                self._waited_in_vain = False
                 return
 
     def _looking(self) -> sqlite3.Connection:
@@ -174,6 +179,19 @@ class Sqlite(Database):
         for part in parts(rows):
             execute(connection, append(codec(kind), len(part)), tuple(chain.from_iterable(row[1:] for row in part)))
 
+    def became_visible(
+        self, connection: Connection, kind: type[LogRecord], since: Cursor | None, limit: int
+    ) -> tuple[Sequence[Sequence[Any]], Cursor]:
+        """There is one writer at a time, so commits are in the order of their numbers."""
+        names = quoted(codec(kind).names)
+        if since is None:
+            ((last,),) = rows_of(connection, f'SELECT COALESCE(max("number"), 0) FROM "{kind.table}"', ())
+            return (), Cursor(last, last)
+        statement = f'SELECT {names} FROM "{kind.table}" WHERE "number" > ? ORDER BY "number" LIMIT ?'
+        rows = rows_of(connection, statement, (since.settled, limit))
+        last = rows[-1][0] if rows else since.settled
+        return rows, Cursor(last, last)
+
     def delete(self, connection: Connection, kind: type[Record], keys: Sequence[Row]) -> None:
         connection.exec_driver_sql(delete(codec(kind)), list(keys))
 
@@ -192,6 +210,10 @@ class Sqlite(Database):
 
     def after_commit(self) -> None:
         self.log.after_commit()
+
+    @property
+    def problem(self) -> str:
+        return self.log.problem
 
     def was_committed(self) -> bool | None:
         return None

@@ -21,6 +21,7 @@ READER_WAIT: Final = 50  # milliseconds that it waits for them
 LITTLE: Final = 4 * 2**20  # bytes: a commit waits only where the log is in the database but for so much
 PATIENCE: Final = 5.0  # seconds for which it is tried to empty the log
 EMPTY_AGAIN: Final = 0.02  # seconds between two tries
+_LONG: Final = "the write-ahead log is long and cannot be emptied: somebody reads what was there long before, or the disk is full"
 
 
 @final
@@ -32,6 +33,7 @@ class WriteAheadLog:
         self._uri = f"{database.absolute().as_uri()}?mode=rw"
         self._too_long = LONG_LOG
         self._moving, self._moved = Lock(), time.monotonic()
+        self.problem = ""  # why the log cannot be moved or emptied; empty: it can
         self._left = 0  # bytes that were not in the database when the log was last moved
 
     def after_commit(self) -> None:
@@ -48,8 +50,9 @@ class WriteAheadLog:
             if length <= LONG_LOG:
                 self._too_long = LONG_LOG  # another process may have emptied it
             if length > self._too_long and self._left <= LITTLE:
-                self._too_long = LONG_LOG if self._shorten() else 2 * length
-                self._left = length
+                emptied = self._shorten()
+                self._too_long, self._left = LONG_LOG if emptied else 2 * length, length
+                self.problem = "" if emptied else _LONG
             elif length > self._too_long or time.monotonic() - self._moved > MOVE_EVERY:
                 Thread(target=self._move_and_release, args=(length,), name="kaczmatch write-ahead log", daemon=True).start()
                 handed_over = True
@@ -69,13 +72,18 @@ class WriteAheadLog:
         return False
 
     def _move_and_release(self, length: int) -> None:
+        problem, self._left = "", length
         try:
-            self._left = length
-            with suppress(sqlite3.Error), self._connected() as connection:  # if the disk does not, the log has it all the same
+            with self._connected() as connection:
                 self._left = _move(connection)
-            if length > self._too_long and self._left > LITTLE:
-                self._too_long = 2 * length  # somebody reads what was there long before
+        except sqlite3.Error as error:  # the log has it all the same
+            problem = f"the write-ahead log cannot be moved into the database: {error}"
         finally:
+            if length > self._too_long and self._left > LITTLE:
+                self._too_long = 2 * length
+                problem = problem or _LONG
+            if problem or length <= LONG_LOG:
+                self.problem = problem
             self._moved = time.monotonic()
             self._moving.release()
 

@@ -6,9 +6,10 @@ A store that was restored, or another one under the same settings, has no such r
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import astuple, dataclass, field, replace
 from datetime import date, datetime, timedelta
-from typing import Final, final
+from typing import Any, Final, final
 from zlib import crc32
 
 import numpy as np
@@ -21,7 +22,7 @@ from kaczmatch.service.domain.changes import last_dropped_change
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.records import ActiveVersions, ServingProcess
 from kaczmatch.service.domain.snapshot_files import SnapshotFiles
-from kaczmatch.service.domain.store import Reader
+from kaczmatch.service.domain.store import Cursor, Reader
 
 # Appeal fades with time, and nobody's is counted again who was not judged since: after so long everybody is loaded anew. A
 # process that does nothing else does it a day before, so that no start has to.
@@ -40,8 +41,8 @@ class IndexSnapshot:
     exposure: Exposure
     counted_until: datetime  # decks up to then are in the exposure
     versions: ActiveVersions
-    changes: int  # up to this number all are in it, or their people are in `stale`
-    events: int
+    changes: Cursor  # what it has seen is in it, or its people are in `stale`
+    events: Cursor
     day: date  # up to which people who are away were taken out
     stale: NDArray[np.int64] = field(
         default_factory=lambda: np.empty(0, np.int64)
@@ -58,8 +59,8 @@ def write_snapshot(files: SnapshotFiles, context: Context, made: IndexSnapshot) 
         "rules": _rules(context),
         "model": made.versions.model,
         "vocabulary_version": made.versions.vocabulary,
-        "changes": made.changes,
-        "events": made.events,
+        "changes": astuple(made.changes),
+        "events": astuple(made.events),
         "day": made.day.isoformat(),
         "counted_until": made.counted_until.isoformat(),
         "cards_in": origin,
@@ -95,18 +96,24 @@ def open_snapshot(files: SnapshotFiles, context: Context, oldest: datetime) -> I
         exposure=exposure,
         counted_until=datetime.fromisoformat(about["counted_until"]),
         versions=replace(current, vocabulary=about["vocabulary_version"]),
-        changes=max(about["changes"], known),
-        events=about["events"],
+        changes=listed_to(about, known),
+        events=Cursor(*about["events"]),
         day=date.fromisoformat(about["day"]),
         stale=stale,
         odd=[str(one) for one in people.index.ids_of(np.flatnonzero(arrays["state_odd"]).astype(np.int32)) if one is not None],
     )
 
 
+def listed_to(about: Mapping[str, Any], known: int) -> Cursor:
+    """The changes that are in a snapshot, or in the list beside it, which is complete up to a number."""
+    built = Cursor(*about["changes"])
+    return built if built.settled >= known else Cursor(known, max(known, built.newest))
+
+
 def fits(snapshot: IndexSnapshot, reader: Reader) -> bool:
     """Whether the store knows it, and has all that came since."""
-    kept = reader.get(ServingProcess, snapshot.id)
-    return kept is not None and kept.changes_read <= snapshot.changes and last_dropped_change(reader) <= snapshot.changes
+    kept, complete_to = reader.get(ServingProcess, snapshot.id), snapshot.changes.settled
+    return kept is not None and kept.changes_read <= complete_to and last_dropped_change(reader) <= complete_to
 
 
 def _rules(context: Context) -> int:

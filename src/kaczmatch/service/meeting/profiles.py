@@ -100,6 +100,7 @@ class Profiles:
 
         about_user = [(kind, (user,)) for kind in (Person, PersonCounters, HeldPerson, PendingErasure)]
         reads: list[RecordKey] = [*about_user, catalogue.ACTIVE_VERSIONS]
+        self.context.catalogue.keep_up(self.context.store)
         return self.context.store.write(work, locks=[user], prefetch=reads)
 
     def pause(self, user: str, paused: bool, *, by_user: bool = False) -> Future[Person]:

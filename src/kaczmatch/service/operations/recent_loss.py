@@ -37,6 +37,7 @@ def predicts_as_well(context: Context, model: int, other: int) -> bool:
     worse = []
     for user in people:
         with context.store.read() as reader:
+            context.catalogue.current(reader)  # and every vocabulary there was by then
             log = reader.find(Event, user=user)
             losses = [_losses(fold, with_seen(reader, fold, log), since) for fold in folds]
         both = losses[0].keys() & losses[1].keys()

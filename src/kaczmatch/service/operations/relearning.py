@@ -159,7 +159,9 @@ class Relearning:
     def _follow_log(self, trait_pass: TraitPass, on_progress: Progress | None) -> bool:
         """Bring a model with traits to the end of the log, or nearly. False: another process goes on with it."""
         while True:
-            last = trait_pass.last_event()
+            last = trait_pass.last_event(self._lease.take)
+            if last is None:
+                return False
             with self.context.store.read() as reader:
                 first = reached = trait_pass.reached(reader)
             while reached < last:

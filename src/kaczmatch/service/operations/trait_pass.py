@@ -7,7 +7,7 @@ events by itself. The last few are taken in the commit that puts the model in us
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
@@ -18,7 +18,6 @@ from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.feature_snapshots import with_features
 from kaczmatch.service.domain.folding import AnsweredPeople, undo_of, without_undone
 from kaczmatch.service.domain.leaving import leaving
-from kaczmatch.service.domain.locks import EVERYTHING, MODELS
 from kaczmatch.service.domain.records import (
     SINGLE_ROW,
     Decision,
@@ -51,6 +50,8 @@ class TraitPass:
 
     def begin(self, sites: Sequence[FittedSite]) -> None:
         """Write what the fit found that people say of each other's traits, some at a time."""
+        with self.context.store.read() as reader:
+            self.context.catalogue.fold(reader, self.model)
         for first in range(0, len(sites), _AT_ONCE):
             some = sites[first : first + _AT_ONCE]
             people = {user for user, _, _ in some} | {candidate for _, candidate, _ in some}
@@ -67,17 +68,24 @@ class TraitPass:
             if not gone & {user, candidate}:
                 put_fitted_site(transaction, fold, user, candidate, site)
 
-    def last_event(self) -> int:
-        """The newest event. None with a lower number is under way, and so none can turn up behind the pass."""
-
-        def work(transaction: Transaction) -> int:
-            return max((event.number for event in transaction.find(Event, newest=True, limit=1)), default=0)
-
-        return self.context.store.write(work, locks=[MODELS, EVERYTHING]).result()
+    def last_event(self, go_on: Callable[[], bool]) -> int | None:
+        """The newest event, once none with a lower number can turn up behind the pass. None: not to `go_on` until then."""
+        with self.context.store.read() as reader:
+            _, cursor = reader.became_visible(Event, None)
+        newest = cursor.newest
+        while cursor.settled < newest:  # a commit that began before it is under way; nobody else has to wait for that
+            if not go_on():
+                return None
+            self.context.rest()
+            with self.context.store.read() as reader:
+                _, cursor = reader.became_visible(Event, cursor)
+        return newest
 
     def step(self, last: int) -> int:
         """Learn from some more events, up to one. Returns how far the pass has come by then."""
         with self.context.store.read() as reader:
+            self.context.catalogue.current(reader)  # events were made under every vocabulary there was
+            self.context.catalogue.fold(reader, self.model)
             reached = self.reached(reader)
             page = [event for event in reader.find(Event, after=(reached,), limit=_AT_ONCE) if event.number <= last]
             again = self._answered_again(reader, page)
@@ -113,7 +121,6 @@ class TraitPass:
         if self.reached(transaction) >= reached:
             return  # another process was at it too
         fold = self.context.catalogue.fold(transaction, self.model)
-        self.context.catalogue.current(transaction)  # events were made under every vocabulary there was
         there = transaction.many(Event, [event.identity() for event in page])
         undone = transaction.many(Event, [undo_of(event) for event in page])
         gone = leaving(transaction, chain.from_iterable((event.user, event.candidate) for event in page))
