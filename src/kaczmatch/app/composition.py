@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import secrets
 import time
-from collections.abc import Callable, Mapping
-from contextlib import closing
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, contextmanager
 from dataclasses import fields
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -14,11 +14,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import structlog
 
 from kaczmatch.adapters.webhooks import WebhookSender
 from kaczmatch.api.concurrency_limit import TRANSFER_THREADS
 from kaczmatch.app.demo.worlds import WORLDS
 from kaczmatch.app.first_vocabulary import first_vocabulary
+from kaczmatch.app.logs import set_up_logs_of
 from kaczmatch.app.own_process import in_own_process
 from kaczmatch.core.errors import InvalidInput, did_you_mean
 from kaczmatch.learners.population.appeal import AppealModel
@@ -46,6 +48,7 @@ from kaczmatch.storage.postgres import Postgres
 DAY = timedelta(days=1)
 SCRUB_DELAY = timedelta(minutes=10)
 REST_SECONDS = 0.02  # after each batch of work that grows with the population: batches take a few milliseconds
+log = structlog.stdlib.get_logger("kaczmatch")
 POLICIES: dict[str, type[Policy]] = {kind.slug: kind for kind in (MutualPolicy, PaperPolicy)}
 
 
@@ -150,7 +153,7 @@ def context_of(settings: Settings, store: Store, clock: Callable[[], datetime] =
         service_config_of(settings),
         clock,
         new_id,
-        snapshot=None if isinstance(store, MemoryStore) else SnapshotFiles(settings.data / "snapshot"),
+        snapshot=None if isinstance(store, MemoryStore) else SnapshotFiles(settings.data / "snapshot", on_damage=_log_damage),
         rest=lambda: time.sleep(REST_SECONDS),
         compute=in_own_process,
     )
@@ -158,10 +161,22 @@ def context_of(settings: Settings, store: Store, clock: Callable[[], datetime] =
     return context
 
 
+def _log_damage(why: str) -> None:
+    advice = "everybody is read from the store, and another one is written; if it happens again, test the disk"
+    log.warning("snapshot thrown away", why=why, advice=advice)
+
+
+@contextmanager
+def _context_of_own_process(settings: Settings) -> Iterator[Context]:
+    set_up_logs_of(settings)
+    with closing(open_store(settings)) as store:
+        yield context_of(settings, store)
+
+
 def write_snapshot(settings: Settings) -> None:
     """Write another snapshot of the serving index, in a process that does nothing else."""
-    with closing(open_store(settings)) as store:
-        ServingIndex(context_of(settings, store)).write_snapshot()
+    with _context_of_own_process(settings) as context:
+        ServingIndex(context).write_snapshot()
 
 
 def credentials_of(settings: Settings, context: Context) -> Credentials:

@@ -9,7 +9,6 @@ from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from typing import Any
-from zlib import crc32
 
 import numpy as np
 import pytest
@@ -20,6 +19,7 @@ from numpy import lib
 from kaczmatch import InvalidInput, learner
 from kaczmatch.recommend.index import columns, storage
 from kaczmatch.recommend.index.candidate_index import CandidateIndex
+from kaczmatch.recommend.index.checked_files import ABOUT, sealed, unsealed
 from kaczmatch.recommend.people.filters import FilterColumns
 from kaczmatch.recommend.people.profile import Profile
 from kaczmatch.recommend.people.schema import DATING
@@ -80,15 +80,14 @@ def test_a_damaged_or_foreign_folder_is_refused(crowd: Callable[..., Any], tmp_p
     with pytest.raises(InvalidInput, match="not a saved index"):
         CandidateIndex.open(tmp_path / "nothing", people.learner)
     about = tmp_path / "index" / "index.json"
-    text = about.read_text()
-    other = text.partition("\n")[2].replace('"format": 4', '"format": 9')
-    about.write_text(f"{crc32(other.encode()):08x}\n{other}")
+    text = about.read_bytes()
+    about.write_bytes(sealed(unsealed(text, ABOUT).replace(b'"format": 5', b'"format": 9'), ABOUT))
     with pytest.raises(InvalidInput, match="format 9"):
         CandidateIndex.open(tmp_path / "index", people.learner)
-    about.write_text(text.replace('"format": 4', '"format": 5'))
+    about.write_bytes(text.replace(b'"format": 5', b'"format": 6'))
     with pytest.raises(InvalidInput, match="damaged"):
         CandidateIndex.open(tmp_path / "index", people.learner)
-    about.write_text(text)
+    about.write_bytes(text)
     path = tmp_path / "index" / "tags.npy"
     path.write_bytes(path.read_bytes()[:-100])
     with pytest.raises(InvalidInput, match="damaged"):

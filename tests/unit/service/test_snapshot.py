@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from kaczmatch.app.backups import back_up, restore
-from kaczmatch.recommend.index import storage
+from kaczmatch.recommend.index import checked_files
 from kaczmatch.service.domain.records import Change, ServingProcess
 from kaczmatch.service.domain.snapshot_files import SnapshotFiles
 from kaczmatch.service.meeting import snapshot_keeping
@@ -187,7 +187,7 @@ def test_without_room_for_one_a_process_has_everybody_for_itself(
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), path)
 
     shutil.rmtree(files.folder)
-    monkeypatch.setattr(storage, "_synced", no_room)
+    monkeypatch.setattr(checked_files, "_synced", no_room)
     index, built = started(town)
     assert built == [1]
     assert known(index, town) == known(from_store(town), town)
