@@ -47,6 +47,7 @@ from kaczmatch.storage.postgres import Postgres
 
 DAY = timedelta(days=1)
 SCRUB_DELAY = timedelta(minutes=10)
+TOLD_SECONDS = 10.0  # between two lines that say how far a job is
 REST_SECONDS = 0.02  # after each batch of work that grows with the population: batches take a few milliseconds
 log = structlog.stdlib.get_logger("kaczmatch")
 POLICIES: dict[str, type[Policy]] = {kind.slug: kind for kind in (MutualPolicy, PaperPolicy)}
@@ -102,11 +103,30 @@ def service_config_of(settings: Settings) -> ServiceConfig:
     )
 
 
-def picks_of(settings: Settings, context: Context) -> Callable[[], int | None] | None:
-    """Publishes picks, if it is past the hour for it and there are none of today. The demo has some from its start on."""
+def picks_of(settings: Settings, context: Context, *, apart: bool = False) -> Callable[[], int | None] | None:
+    """Publishes picks, if it is past the hour for it and there are none of today. The demo has some from its start on. `apart`:
+    in a process of its own, where another process can open the store."""
     hour = 0 if settings.demo else settings.picks_hour
-    rule = assignment(settings.picks_assignment, **settings.picks_settings)
-    return None if hour is None else partial(PicksJob(context).run_if_due, hour, settings.picks_size, rule)
+    if hour is None:
+        return None
+    job, rule = PicksJob(context), assignment(settings.picks_assignment, **settings.picks_settings)
+    if apart and not isinstance(context.store, MemoryStore):
+        return partial(job.run_if_due, hour, lambda: context.compute(partial(make_picks, settings, job.holder)))
+    return partial(job.run_if_due, hour, partial(job.make, settings.picks_size, rule))
+
+
+def make_picks(settings: Settings, holder: str) -> int:
+    """Make and publish picks, in a process that does nothing else, for the holder of their lease. The log tells how far it is."""
+    rule, told = assignment(settings.picks_assignment, **settings.picks_settings), time.monotonic()
+
+    def progress(step: str, done: int, total: int) -> None:
+        nonlocal told
+        if time.monotonic() - told >= TOLD_SECONDS:
+            told = time.monotonic()
+            log.info("picks", step=step, done=done, of=total)
+
+    with _context_of_own_process(settings) as context:
+        return PicksJob(context, holder).make(settings.picks_size, rule, progress)
 
 
 def schema_of(settings: Settings) -> Schema:
@@ -146,7 +166,12 @@ def experiment_of(settings: Settings) -> Experiment | None:
     )
 
 
-def context_of(settings: Settings, store: Store, clock: Callable[[], datetime] = now) -> Context:
+def context_of(
+    settings: Settings,
+    store: Store,
+    clock: Callable[[], datetime] = now,
+    compute: Callable[[Callable[[], Any]], Any] = in_own_process,
+) -> Context:
     """Store, rules, clock; the store gets its first vocabulary and model if it has none."""
     context = Context(
         store,
@@ -155,7 +180,7 @@ def context_of(settings: Settings, store: Store, clock: Callable[[], datetime] =
         new_id,
         snapshot=None if isinstance(store, MemoryStore) else SnapshotFiles(settings.data / "snapshot", on_damage=_log_damage),
         rest=lambda: time.sleep(REST_SECONDS),
-        compute=in_own_process,
+        compute=compute,
     )
     Models(context).set_up(first_vocabulary(settings, context.config.schema), settings.learner, settings.learner_settings)
     return context
