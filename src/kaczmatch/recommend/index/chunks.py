@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from itertools import chain, pairwise
+from itertools import pairwise
 from typing import final
 
 import numpy as np
@@ -47,36 +47,6 @@ class ChunkTable:
     def __len__(self) -> int:
         """The number of rows, not of people."""
         return int(self.used.sum())
-
-    def check(self) -> None:
-        """Raises where what came from a file does not fit together: kernels index by it and look no more."""
-        chunks, numbers = len(self.used), len(self.home)
-        expected = IndexColumns.empty(0, self.tags, self.features, self.said, self.doubts)
-        for name, column, empty in zip(self.columns._fields, self.columns, expected, strict=True):
-            if column.dtype != empty.dtype or column.shape != (chunks, *empty.shape[1:]):
-                raise ValueError(f"{name} has another type or shape")
-        listed = sorted([*chain.from_iterable(self.chunks), *self.free])
-        if self.used.dtype != np.int32 or self.kind.dtype != np.int32 or self.cells.shape != (chunks, *_EVERYWHERE.shape):
-            raise ValueError("chunks have other types or shapes")
-        if listed != [*range(chunks)] or len(self.chunks) != 32 or self.kind.shape != self.used.shape:
-            raise ValueError("not every chunk has one kind")
-        if any((self.kind[its] != kind).any() for kind, its in enumerate(self.chunks)) or self.used[self.free].any():
-            raise ValueError("chunks have other kinds")
-        if (self.used < 0).any() or (self.used > CHUNK).any() or (self.columns.learned > 1).any():
-            raise ValueError("rows are counted wrong")
-        person, rows = self.columns.person.reshape(-1), 0
-        if len(person) and not 0 <= person.min() <= person.max() < max(numbers, 1):
-            raise ValueError("rows are of people whom there are not")
-        for places in (self.home, *self.copies.values()):
-            if places.dtype != np.int64 or places.ndim != 1 or len(places) > numbers:
-                raise ValueError("places have other types or shapes")
-            of_whom = np.flatnonzero(places >= 0)
-            chunk, row = np.divmod(places[of_whom], CHUNK)
-            if (chunk >= chunks).any() or (row >= self.used[chunk]).any() or (person[places[of_whom]] != of_whom).any():
-                raise ValueError("people and rows do not fit together")
-            rows += len(of_whom)
-        if rows != len(self):
-            raise ValueError("rows are nobody's")
 
     def insert(self, rows: IndexColumns) -> None:
         """Insert people, each into the chunks of all their kinds."""

@@ -11,6 +11,7 @@ import shutil
 import uuid
 from collections.abc import Hashable, Mapping
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,6 +19,7 @@ import numpy as np
 
 from kaczmatch.core.errors import InvalidInput
 from kaczmatch.recommend.index import checked_files
+from kaczmatch.recommend.index.cells import DIMENSIONS
 from kaczmatch.recommend.index.checked_files import ABOUT, Damaged
 from kaczmatch.recommend.index.chunk_bounds import ChunkBounds
 from kaczmatch.recommend.index.chunks import ChunkTable
@@ -86,7 +88,7 @@ def read(folder: Path) -> tuple[ChunkTable, IdNumbers, bytes, dict[str, Any], di
         table.copies = {kind: arrays.pop(_copies(kind)) for kind in about["copies"]}
         # Copied, since `overwrite` changes the files: a process still has to find the row that it is to remove.
         packed = PackedIds(*(np.array(arrays[name]) for name in _IDS))
-        table.check()
+        _check(table)
         packed.check()
         here = np.flatnonzero(table.home >= 0)
         overwritten = table.columns.i_am.reshape(-1)[table.home[here]] == 0
@@ -102,6 +104,38 @@ def read(folder: Path) -> tuple[ChunkTable, IdNumbers, bytes, dict[str, Any], di
     except (OSError, ValueError, KeyError, TypeError, IndexError) as problem:
         raise Damaged(f"its parts do not fit together: {problem}") from problem
     return table, IdNumbers(packed=packed), prior, about, {name: arrays[name] for name in arrays if name not in _OWN}
+
+
+def _check(table: ChunkTable) -> None:
+    """Raises where what came from files does not fit together: kernels index by it and look no more."""
+    chunks, numbers, columns = len(table.used), len(table.home), table.columns
+    expected = IndexColumns.empty(0, table.tags, table.features, table.said, table.doubts)
+    for name, column, empty in zip(columns._fields, columns, expected, strict=True):
+        if column.dtype != empty.dtype or column.shape != (chunks, *empty.shape[1:]):
+            raise ValueError(f"{name} has another type or shape")
+    if [str(one.dtype) for one in (table.used, table.kind, table.cells)] != ["int32", "int32", "float64"]:
+        raise ValueError("chunks have other types")
+    if table.kind.shape != (chunks,) or table.cells.shape != (chunks, 2, DIMENSIONS):
+        raise ValueError("chunks have other shapes")
+    if sorted([*chain.from_iterable(table.chunks), *table.free]) != [*range(chunks)] or table.used[table.free].any():
+        raise ValueError("chunks are neither of a kind nor free")
+    if any((table.kind[its] != kind).any() for kind, its in enumerate(table.chunks)):
+        raise ValueError("chunks are of other kinds")
+    if (table.used < 0).any() or (table.used > CHUNK).any() or (columns.learned > 1).any():
+        raise ValueError("rows are counted wrong")
+    person, rows = columns.person.reshape(-1), 0
+    if len(person) and not 0 <= person.min() <= person.max() < max(numbers, 1):
+        raise ValueError("rows are of people whom there are not")
+    for places in (table.home, *table.copies.values()):
+        if places.dtype != np.int64 or places.ndim != 1 or len(places) > numbers:
+            raise ValueError("places have other types or shapes")
+        of_whom = np.flatnonzero(places >= 0)
+        chunk, row = np.divmod(places[of_whom], CHUNK)
+        if (chunk >= chunks).any() or (row >= table.used[chunk]).any() or (person[places[of_whom]] != of_whom).any():
+            raise ValueError("people and rows do not fit together")
+        rows += len(of_whom)
+    if rows != len(table):
+        raise ValueError("rows are nobody's")
 
 
 _OWN: Final = frozenset({*DTYPES, *_OF_TABLE, *_IDS})
