@@ -29,6 +29,7 @@ from kaczmatch.app.composition import (
 )
 from kaczmatch.app.demo.key import demo_key, demo_key_ids, revoke_demo_keys
 from kaczmatch.app.health import PROBE_SECONDS, ProcessHealth
+from kaczmatch.app.own_process import OwnProcesses
 from kaczmatch.app.request_core import LOOK_SECONDS, RequestCore
 from kaczmatch.app.warm_up import freeze_garbage, freeze_loaded, warm_up
 from kaczmatch.core.errors import InvalidInput
@@ -134,7 +135,7 @@ class System:
         if self.settings.refit:
             refit = Refit(self.context)
             self.background.every(REFIT_SECONDS, "refit", lambda: self._refit(refit))
-        if publish := picks_of(self.settings, self.context):
+        if publish := picks_of(self.settings, self.context, apart=True):
             self.background.every(PICKS_SECONDS, "picks", publish)
         for seconds, name, job in self.jobs:
             self.background.every(seconds, name, job)
@@ -214,7 +215,9 @@ def compose(
     clock: Callable[[], datetime] = now,
 ) -> System:
     """Put everything together over an open store. Nothing runs yet."""
-    context = context_of(settings, store, clock)
+    processes, background = OwnProcesses(), Background()
+    background.on_stop.append(processes.end)
+    context = context_of(settings, store, clock, processes)
     serving_index = ServingIndex(context)
     health = ProcessHealth(context, store.last_outage) if isinstance(store, SqlStore) else ProcessHealth(context)
     credentials = credentials_of(settings, context)
@@ -224,7 +227,7 @@ def compose(
         revoke_demo_keys(credentials)
     use_cases = UseCases.over(serving_index, credentials, scrubbing_of(context, store), fresh_rng, ledger_of(settings).record)
     process = ProcessState(health.not_ready_reason, health.unhealthy_reason, demo_key_ids(credentials))
-    system = System(settings, store, context, serving_index, use_cases, Background(), health, process)
+    system = System(settings, store, context, serving_index, use_cases, background, health, process)
     if settings.webhook_url is not None:
         delivery = webhook_delivery_of(settings, context, use_cases.feed, system.webhook_tried)
         system.jobs.append((WEBHOOK_SECONDS, "webhooks", lambda: delivery.deliver_due(lambda: system.background.stopping)))

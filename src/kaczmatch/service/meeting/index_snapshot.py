@@ -18,6 +18,8 @@ from numpy.typing import NDArray
 from kaczmatch.core.errors import InvalidInput
 from kaczmatch.recommend.decks.exposure import Exposure
 from kaczmatch.recommend.decks.indexed_states import IndexedStates
+from kaczmatch.recommend.index import storage
+from kaczmatch.recommend.index.checked_files import Damaged
 from kaczmatch.service.domain.changes import last_dropped_change
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.records import ActiveVersions, ServingProcess
@@ -71,21 +73,20 @@ def write_snapshot(files: SnapshotFiles, context: Context, made: IndexSnapshot) 
 
 
 def open_snapshot(files: SnapshotFiles, context: Context, oldest: datetime) -> IndexSnapshot | None:
-    """None: there is none that fits the rules and the model in use, or it was built before a moment."""
-    version, about = files.version(), files.about()
-    if about is None or about["rules"] != _rules(context) or datetime.fromisoformat(about["built"]) < oldest:
-        return None
+    """None: there is none that fits the rules and the model in use, or it was built before a moment, or it was damaged."""
     with context.store.read() as reader:
         current = context.catalogue.current(reader)
-        if about["model"] != current.model:
-            return None
         fold = context.catalogue.fold(reader, current.model)
-    stale, known = files.changed()
     try:
-        people, about, arrays = IndexedStates.open(files.folder, fold.learner, fold.prior)
-    except InvalidInput:
-        return None
-    if files.version() != version:  # another one has just taken its place
+        with files.reading():
+            about = storage.read_about(files.folder)
+            if about["rules"] != _rules(context) or datetime.fromisoformat(about["built"]) < oldest:
+                return None
+            if about["model"] != current.model:
+                return None
+            stale, known = files.changed()
+            people, about, arrays = IndexedStates.open(files.folder, fold.learner, fold.prior)
+    except (FileNotFoundError, InvalidInput, Damaged):
         return None
     exposure = Exposure(cap=context.config.exposure_cap, index_ids=people.index.ids_and_numbers)
     exposure.restore(arrays["cards"], about["cards_in"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import final
 
+from kaczmatch.recommend.index.checked_files import Damaged
 from kaczmatch.service.domain.changes import last_dropped_change
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.records import ActiveVersions, Change, Person
@@ -28,7 +29,12 @@ class SnapshotKeeping:
 
     @classmethod
     def of(cls, files: SnapshotFiles) -> SnapshotKeeping | None:
-        about, (people, known) = files.about(), files.changed()
+        """None: there is none, or it was damaged."""
+        try:
+            with files.reading():
+                about, (people, known) = files.about(), files.changed()
+        except (FileNotFoundError, Damaged):
+            return None
         if about is None:
             return None
         versions, newest = (about["model"], about["vocabulary_version"]), Cursor(*about["events"]).newest
