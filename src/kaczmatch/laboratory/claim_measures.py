@@ -21,6 +21,7 @@ from kaczmatch.learners.rules.hinge import Hinge
 from kaczmatch.simulation.condition import HONEST, HONEST_ADAPTIVE, PAPER, Condition
 from kaczmatch.simulation.world import world
 
+REPRODUCED, MISLEADING, FALSE = "reproduced", "reproduced but misleading", "false"
 EARLY, LATE = 200, 3_000
 DAMPED = "block-nk, α = 100"
 

@@ -12,12 +12,22 @@ from typing import Final
 import numpy as np
 
 from kaczmatch.laboratory import published
-from kaczmatch.laboratory.claim_measures import DAMPED, EARLY, LATE, Difference, Mathematics, Measured, measured_in
+from kaczmatch.laboratory.claim_measures import (
+    DAMPED,
+    EARLY,
+    FALSE,
+    LATE,
+    MISLEADING,
+    REPRODUCED,
+    Difference,
+    Mathematics,
+    Measured,
+    measured_in,
+)
 from kaczmatch.laboratory.study import RULES, Laboratory
 from kaczmatch.report.results import ReportPart, Table
 from kaczmatch.simulation.condition import PAPER
 
-REPRODUCED, MISLEADING, FALSE = "reproduced", "reproduced but misleading", "false"
 NOTHING: Final = 0.05  # a centred alignment up to this one says that nothing was learned
 
 Row = dict[str, str]
