@@ -133,7 +133,7 @@ def test_matches_are_predicted_before_either_side_has_decided(seed: int) -> None
 
 def test_shuffling_keeps_every_users_likes_and_nothing_else() -> None:
     trial = trial_of(small_table(3))
-    mixed = shuffled_trial(trial)
+    mixed = shuffled_trial(trial, 0)
     for user in range(len(trial.table.users)):
         rows = slice(trial.begin[user], trial.begin[user + 1])
         assert trial.table.like[rows].sum() == mixed.table.like[rows].sum()
