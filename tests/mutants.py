@@ -6,8 +6,8 @@ python tests/mutants.py --mutants 20 fold       fewer, of one module
 mutmut leaves functions with a decorator alone, and every kernel has one. cosmic-ray takes no sample, and would still need a copy,
 the switches below and a choice of tests. So: `ast`, a copy of the repository, and one pytest after another.
 
-Nothing is compiled (NUMBA_DISABLE_JIT), since a kernel would have to be compiled again for each mutant. The tests run once without
-a mutant. Those that fail without the compiler, or take long, are left out and counted; the others run quickest first.
+Nothing is compiled (NUMBA_DISABLE_JIT), since a kernel would have to be compiled again for each mutant. The tests run once on the
+code as it is. Those that fail without the compiler, or take long, are left out and counted; the others run quickest first.
 """
 
 from __future__ import annotations
