@@ -7,7 +7,8 @@ mutmut leaves functions with a decorator alone, and every kernel has one. cosmic
 the switches below and a choice of tests. So: `ast`, a copy of the repository, and one pytest after another.
 
 Nothing is compiled (NUMBA_DISABLE_JIT), since a kernel would have to be compiled again for each mutant. The tests run once on the
-code as it is. Those that fail without the compiler, or take long, are left out and counted; the others run quickest first.
+code as it is. Those that fail without the compiler, or take long, are left out and counted. Of the others, a mutant gets those
+that call the function it is in, quickest first.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -33,7 +35,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 PACKAGE = "src/kaczmatch"
 PARTS = ("src", "tests", "benchmarks")  # tests import from all of them
-CLEAN_SECONDS, MUTANT_SECONDS = 3, 20  # for one test; whatever takes longer without a mutant is left out
+CLEAN_SECONDS, MUTANT_SECONDS = 6, 30  # for one test; whatever takes longer without a mutant is left out
 PLAN = "MUTANTS_PLAN"  # names the file by which a run of pytest learns what to do, and answers
 
 
@@ -96,6 +98,7 @@ ANNOTATIONS = {"annotation", "returns", "decorator_list"}
 class Mutant(NamedTuple):
     file: str
     place: int  # in the order of the file
+    function: int  # the line where it begins, decorators and all
     line: int
     change: str
 
@@ -139,35 +142,42 @@ def shown(node: ast.AST) -> str:
     return ast.unparse(node).partition("\n")[0]
 
 
-def places(tree: ast.AST, kernels: bool) -> Iterator[tuple[ast.AST, str, int | None, ast.AST]]:
-    """(parent, field, position in it, node) of whatever runs inside functions; no annotations, decorators and messages."""
+Place = tuple[int, ast.AST, str, int | None, ast.AST]  # line of the function, parent, field, position in it, node
 
-    def inside(node: ast.AST, running: bool) -> Iterator[tuple[ast.AST, str, int | None, ast.AST]]:
+
+def places(tree: ast.AST, kernels: bool) -> Iterator[Place]:
+    """What runs in functions; no annotations, decorators and messages."""
+
+    def inside(node: ast.AST, function: int) -> Iterator[Place]:
         for field, value in ast.iter_fields(node):
             if field in ANNOTATIONS or isinstance(node, ast.Raise):
                 continue
             for at, child in enumerate(value) if isinstance(value, list) else [(None, value)]:
                 if isinstance(child, ast.AST):
-                    if running:
-                        yield node, field, at, child
-                    yield from inside(
-                        child, running or (isinstance(child, ast.FunctionDef) and (not kernels or is_kernel(child)))
-                    )
+                    if function:
+                        yield function, node, field, at, child
+                    wanted = isinstance(child, ast.FunctionDef) and (function or not kernels or is_kernel(child))
+                    yield from inside(child, first_line(child) if wanted else function)
 
-    return inside(tree, False)
+    return inside(tree, 0)
+
+
+def first_line(function: Any) -> int:
+    return min(one.lineno for one in (function, *function.decorator_list))
 
 
 def is_kernel(function: ast.FunctionDef) -> bool:
     return any("compiled" in shown(one) or "kernel" in shown(one) or "njit" in shown(one) for one in function.decorator_list)
 
 
-def mutated(text: str, kernels: bool) -> Iterator[tuple[int, str, str]]:
-    """(line, change, text) of every mutant of a file."""
+def mutated(text: str, kernels: bool) -> Iterator[tuple[int, int, str, str]]:
+    """(line of the function, line, change, text) of every mutant of a file."""
     tree = ast.parse(text)
-    for parent, field, at, node in places(tree, kernels):
+    for function, parent, field, at, node in places(tree, kernels):
+        line = getattr(node, "lineno", getattr(parent, "lineno", 0))
         for change, other in changes(node):
             put(parent, field, at, other)
-            yield getattr(node, "lineno", getattr(parent, "lineno", 0)), change, ast.unparse(ast.fix_missing_locations(tree))
+            yield function, line, change, ast.unparse(ast.fix_missing_locations(tree))
             put(parent, field, at, node)
 
 
@@ -183,8 +193,8 @@ def sample(module: Module, wanted: int, seed: int) -> list[tuple[Mutant, str]]:
     found = []
     for file in sorted({path for name in module.files for path in (ROOT / PACKAGE).glob(name)}):
         name = str(file.relative_to(ROOT / PACKAGE))
-        for place, (line, change, text) in enumerate(mutated(file.read_text(), module.kernels)):
-            found.append((Mutant(name, place, line, change), text))
+        for place, (function, line, change, text) in enumerate(mutated(file.read_text(), module.kernels)):
+            found.append((Mutant(name, place, function, line, change), text))
     random.Random(seed).shuffle(found)  # noqa: S311
     return found[:wanted]  # more of them begin with the same
 
@@ -215,6 +225,21 @@ def run_tests(folder: Path, tests: tuple[str, ...], seconds: float, plan: dict[s
             os.killpg(process.pid, signal.SIGKILL)
             process.wait()
     return answer, json.loads(note.read_text())
+
+
+def noticed_by(mutant: Mutant, text: str, folder: Path, clean: dict[str, Any]) -> str:
+    """The test that noticed, or what else happened; empty if no test noticed."""
+    seconds: dict[str, float] = clean["passed"]
+    calling = set(clean["calls"].get(f"{mutant.file}:{mutant.function}", ())) & seconds.keys()
+    if not calling:
+        return ""
+    file = folder / PACKAGE / mutant.file
+    file.write_text(text)
+    plan = {"seconds": MUTANT_SECONDS, "quickest": sorted(calling, key=lambda test: seconds[test]), "failed": ""}
+    patience = 120 + 8 * sum(seconds[test] for test in calling)
+    answer, found = run_tests(folder, tuple(sorted({test.partition("::")[0] for test in calling})), patience, plan)
+    shutil.copy(ROOT / PACKAGE / mutant.file, file)
+    return found["failed"] or ("" if answer == 0 else "it took too long" if answer < 0 else "it could not start")
 
 
 def digest() -> str:
@@ -252,23 +277,16 @@ def main() -> None:
             module = MODULES[name]
             if name not in results["clean"]:
                 print(f"{name}: its tests as they are …", flush=True)
-                _, found = run_tests(folder, module.tests, 1800, {"seconds": CLEAN_SECONDS, "quickest": None, "passed": {}})
-                if not found["passed"]:
+                _, found = run_tests(folder, module.tests, 1800, {"seconds": CLEAN_SECONDS})
+                if not found.get("passed"):
                     raise SystemExit(f"{name}: no test passes without a mutant: {' '.join(module.tests)}")
-                results["clean"][name] = {"passed": found["passed"], "left out": found["left out"]}
+                results["clean"][name] = found
                 keep()
-            quickest = sorted(results["clean"][name]["passed"], key=results["clean"][name]["passed"].get)
-            patience = 60 + 4 * sum(results["clean"][name]["passed"].values())
-            print(f"{name}: {len(quickest)} tests, {results['clean'][name]['left out']} left out", flush=True)
+            clean = results["clean"][name]
+            print(f"{name}: {len(clean['passed'])} tests, {clean['left out']} left out", flush=True)
             for number, (mutant, text) in enumerate(mutants, 1):
                 if str(mutant) not in results["mutants"].setdefault(name, {}):
-                    file = folder / PACKAGE / mutant.file
-                    file.write_text(text)
-                    plan = {"seconds": MUTANT_SECONDS, "quickest": quickest, "passed": {}, "failed": ""}
-                    answer, found = run_tests(folder, module.tests, patience, plan)
-                    shutil.copy(ROOT / PACKAGE / mutant.file, file)
-                    killed_by = found["failed"] or ("" if answer == 0 else "time" if answer < 0 else "no start")
-                    results["mutants"][name][str(mutant)] = killed_by
+                    results["mutants"][name][str(mutant)] = noticed_by(mutant, text, folder, clean)
                     keep()
                 killed_by = results["mutants"][name][str(mutant)]
                 print(f"  {number}/{len(mutants)} {'killed  ' if killed_by else 'SURVIVED'} {mutant}", flush=True)
@@ -287,14 +305,31 @@ def main() -> None:
 
 
 class Plugin:
+    """Without a mutant: what passes, in how many seconds, and which functions it calls. With one: the first test that fails."""
+
     def __init__(self, note: Path) -> None:
         self.note = note
         self.plan: dict[str, Any] = json.loads(note.read_text())
+        self.clean = "quickest" not in self.plan
         self.failed: set[str] = set()
+        self.passed: dict[str, float] = {}
+        self.called: dict[str, set[Any]] = {"": set()}  # code, by the test, or by the file whose fixtures call it
+        if self.clean:
+            self.note_calls_of("")
+
+    def note_calls_of(self, caller: str) -> None:
+        called = self.called.setdefault(caller, set())
+
+        def note(frame: Any, event: str, _: object) -> None:
+            if event == "call":
+                called.add(frame.f_code)
+
+        sys.setprofile(note)
+        threading.setprofile(note)
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        if self.plan["quickest"] is not None:
+        if not self.clean:
             place = {test: number for number, test in enumerate(self.plan["quickest"])}
             items[:] = sorted((item for item in items if item.nodeid in place), key=lambda item: place[item.nodeid])
 
@@ -306,20 +341,35 @@ class Plugin:
         finally:
             signal.setitimer(signal.ITIMER_REAL, 0)
 
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_setup(self, item: pytest.Item) -> None:
+        if self.clean:
+            self.note_calls_of(item.nodeid.partition("::")[0])
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_call(self, item: pytest.Item) -> None:
+        if self.clean:
+            self.note_calls_of(item.nodeid)
+
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if report.failed or report.skipped:
             self.failed.add(report.nodeid)
-        if report.failed and self.plan["quickest"] is not None:
-            self.plan["failed"] = report.nodeid
-            self.note.write_text(json.dumps(self.plan))
+        if report.failed and not self.clean:
+            self.note.write_text(json.dumps(self.plan | {"failed": report.nodeid}))
             os._exit(1)  # one is enough, and threads of a mutant may hang
-        passed = self.plan["passed"]
-        passed[report.nodeid] = passed.get(report.nodeid, 0.0) + report.duration
+        self.passed[report.nodeid] = self.passed.get(report.nodeid, 0.0) + report.duration
 
     def pytest_sessionfinish(self) -> None:
-        self.plan["left out"] = len(self.failed)
-        self.plan["passed"] = {test: seconds for test, seconds in self.plan["passed"].items() if test not in self.failed}
-        self.note.write_text(json.dumps(self.plan))
+        sys.setprofile(None)
+        passed = {test: seconds for test, seconds in self.passed.items() if test not in self.failed}
+        calls: dict[str, list[str]] = {}
+        for test in passed if self.clean else ():
+            codes = self.called[""] | self.called[test.partition("::")[0]] | self.called[test]
+            for code in codes:
+                _, found, file = code.co_filename.partition(f"/{PACKAGE}/")
+                if found:
+                    calls.setdefault(f"{file}:{code.co_firstlineno}", []).append(test)
+        self.note.write_text(json.dumps(self.plan | {"passed": passed, "left out": len(self.failed), "calls": calls}))
 
 
 def took_too_long(*_: object) -> None:
