@@ -1,4 +1,4 @@
-"""The paper's numbers come out under the paper's condition, and what the honest condition shows instead. Means of two seeds."""
+"""The paper's numbers come out under the paper's condition, and what the honest condition shows instead. Means of three seeds."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from kaczmatch.simulation.world import with_label_noise, world
 
 pytestmark = pytest.mark.slow  # the experiments of the paper
 
-SEEDS = 2
+SEEDS = 3
 
 
 @pytest.fixture(scope="module")
