@@ -73,6 +73,7 @@ class Sqlite(Database):
             raise ValueError("SQLite needs a file; tests without one use MemoryStore")
         self.file = Path(url.database)
         self.log = WriteAheadLog(self.file)
+        self._waited_in_vain = False
         if not look_only:
             self._keep_private()
         self._opened = self.file.stat() if self.file.exists() else None
