@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import threading
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -195,6 +196,21 @@ def test_an_erasure_that_was_announced_and_not_begun_is_nothing(town: Town, file
     town.erasing.erase("w0")
     assert files.folder.exists()
     assert [path.name for path in files.folder.iterdir() if b"w0" in path.read_bytes()] == []
+
+
+def test_an_erasure_waits_for_a_process_that_opens_the_files(town: Town, files: SnapshotFiles) -> None:
+    """It would see half of it, and take that for damage. Several may open them at a time."""
+    renewed(town)
+    other = SnapshotFiles(files.folder)
+    erasing = threading.Thread(target=other.overwrite, args=("w3",))
+    with files.reading():
+        erasing.start()
+        erasing.join(0.2)
+        assert started(town)[1] == []
+        assert b"w3" in (files.folder / "id_text.npy").read_bytes()
+    erasing.join()
+    assert b"w3" not in (files.folder / "id_text.npy").read_bytes()
+    assert started(town)[1] == []
 
 
 def test_an_erasure_takes_no_damage_for_right(town: Town, files: SnapshotFiles) -> None:
