@@ -45,16 +45,20 @@ class Module(NamedTuple):
     kernels: bool = False  # compiled functions only
 
 
-LEARNERS = ("tests/contract/test_learner.py", "tests/contract/test_specification.py", "tests/contract/test_progressive.py")
+LEARNERS = (
+    *(f"tests/contract/test_{name}.py" for name in ("learner", "specification", "progressive")),
+    "tests/unit/learners",
+    "tests/unit/core",
+)
 MODULES = {
     "kernels": Module(
         ("core/compiled.py", "learners/*.py", "learners/rules/*.py", "learners/belief/*.py", "learners/population/*.py"),
-        (*LEARNERS, "tests/unit/learners", "tests/unit/core"),
+        LEARNERS,
         kernels=True,
     ),
     "fold": Module(
         tuple(f"learners/logs/{name}.py" for name in ("fold", "event_fold", "replay", "grouping", "progressive")),
-        (*LEARNERS, "tests/unit/learners", "tests/unit/jobs/test_replay.py"),
+        LEARNERS,
     ),
     "measures": Module(("evaluation/measures/*.py",), ("tests/unit/evaluation", "tests/unit/core/test_ranking_metrics.py")),
     "dealing": Module(
@@ -275,14 +279,15 @@ def main() -> None:
         shutil.copy(ROOT / "pyproject.toml", folder)
         for name, mutants in chosen.items():
             module = MODULES[name]
-            if name not in results["clean"]:
+            tests = " ".join(module.tests)
+            if tests not in results["clean"]:
                 print(f"{name}: its tests as they are …", flush=True)
                 _, found = run_tests(folder, module.tests, 1800, {"seconds": CLEAN_SECONDS})
                 if not found.get("passed"):
-                    raise SystemExit(f"{name}: no test passes without a mutant: {' '.join(module.tests)}")
-                results["clean"][name] = found
+                    raise SystemExit(f"{name}: no test passes without a mutant: {tests}")
+                results["clean"][tests] = found
                 keep()
-            clean = results["clean"][name]
+            clean = results["clean"][tests]
             print(f"{name}: {len(clean['passed'])} tests, {clean['left out']} left out", flush=True)
             for number, (mutant, text) in enumerate(mutants, 1):
                 if str(mutant) not in results["mutants"].setdefault(name, {}):
