@@ -10,7 +10,7 @@ INSTALL := $(BIN)/pip install --disable-pip-version-check --progress-bar off -c 
 SHOWN := sed -u -n -e 's/^Collecting \([^ ]*\).*/  \1/p' -e 's/^Installing collected.*/  unpacking, for up to a minute/p'
 PARALLEL := --numprocesses auto # tests/conftest.py says how many workers there are, and who gets what
 
-.PHONY: serve quick test check rooms sizes bench endure results migration docs pictures dist sbom licences release-check versions typescript clean
+.PHONY: serve quick test mutants check rooms sizes bench endure results migration docs pictures dist sbom licences release-check versions typescript clean
 
 serve: $(SERVICE) # make serve PORT=9000
 	@$(BIN)/kaczmatch serve --demo $(if $(PORT),--port $(PORT))
@@ -41,9 +41,13 @@ bench: $(ENVIRONMENT)
 	$(BIN)/python benchmarks/service.py
 	$(BIN)/python benchmarks/million.py --people 10000,100000 --floors
 	$(BIN)/python benchmarks/availability.py
+	$(BIN)/python benchmarks/attacks.py
 
 endure: $(ENVIRONMENT) # hours of kills, crashes, power cuts, broken disks and races; goes on where it was stopped
 	. tests/prepare.sh && $(BIN)/python tests/endure.py
+
+mutants: $(ENVIRONMENT) # which changes of the code no test notices; an hour, goes on where it was stopped. make mutants MUTANTS=50
+	$(BIN)/python tests/mutants.py $(if $(MUTANTS),--mutants $(MUTANTS))
 
 results: $(ENVIRONMENT) # the tables of the pages, from docs/results; docs/record.py writes those
 	$(BIN)/python docs/render.py

@@ -1,6 +1,6 @@
 """scikit-learn's and River's own checks of their `SwipeClassifier`, with every learner: how many there are, and how many pass.
 
-No speed is measured here. `tests/contract` runs the same checks, and has the exemptions from this file.
+No speed is measured here. `tests/contract` runs the same checks on three kinds of learners, with the exemptions from this file.
 
     python benchmarks/adapters.py [--out FOLDER]
 """

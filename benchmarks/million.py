@@ -42,15 +42,18 @@ from filling import bulk, fill
 from kaczmatch.app.composition import open_store
 from kaczmatch.app.system import compose
 from kaczmatch.app.warm_up import warm_up
+from kaczmatch.recommend.index import checked_files
 from kaczmatch.report.results import Table
 from kaczmatch.service.meeting.swipes import Swipe
 from kaczmatch.settings.reading import read
 from tables import add_out, tell
 
 WARM, DECKS, SWIPES, ROUNDS = 600, 400, 4_000, 5  # the first decks are those of a service that has just started
+CHECKING = "share of the start with the snapshot that checks its files"
 FLOORS = {  # the most that is allowed
     "start with the snapshot, processor s": 15.0,
     "private memory beyond nobody, MB": 100.0,
+    CHECKING: 0.1,
     "swipe in process, processor µs": 400.0,
     "rows that a deck of 32 writes": 3.0,
     "bytes that a deck of 32 writes": 1_500.0,
@@ -267,8 +270,12 @@ def measured(folder: Path, people: int, first: Path) -> Figures:
     with started(environment) as (_, process, seconds):
         found["first start, which writes the snapshot, processor s"] = seconds
         found["session that was imported, ending it, processor µs"] = end_sessions(data, process)
+    began = time.process_time()
+    checked_files.opened(data / "snapshot")
+    checking = time.process_time() - began
     with started(environment) as (port, process, seconds):
         found["start with the snapshot, processor s"] = seconds
+        found[CHECKING] = checking / seconds
         found["private memory beyond nobody, MB"] = private_mb(process) - nobody
         service.loaded(port, process, service.deck_requests(WARM, people, key), connections=4)
         before, requests = stored(data), service.deck_requests(ROUNDS * DECKS + WARM, people, key)[WARM:]

@@ -75,10 +75,19 @@ class Client:
     async def _send(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, method: str, path: str, body: Any
     ) -> tuple[int, Any]:
-        text = "" if body is None else json.dumps(body)
-        head = f"{method} {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {self.key}\r\n"
-        writer.write(f"{head}Content-Type: application/json\r\nContent-Length: {len(text)}\r\n\r\n{text}".encode())
-        answer = await reader.readuntil(b"\r\n\r\n")
-        length = int(answer.lower().partition(b"content-length:")[2].split(b"\r\n")[0])
-        content = await reader.readexactly(length)
-        return int(answer.split(b" ", 2)[1]), json.loads(content) if content else None
+        writer.write(request_of(method, path, self.key, body))
+        status, _, content = await answer_from(reader)
+        return status, json.loads(content) if content else None
+
+
+def request_of(method: str, path: str, key: str, body: Any = None) -> bytes:
+    text = "" if body is None else json.dumps(body)
+    head = f"{method} {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {key}\r\n"
+    return f"{head}Content-Type: application/json\r\nContent-Length: {len(text)}\r\n\r\n{text}".encode()
+
+
+async def answer_from(reader: asyncio.StreamReader) -> tuple[int, dict[str, str], bytes]:
+    """Status, headers by their names in small letters, and content."""
+    first, *lines = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
+    headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines if line)}
+    return int(first.split(" ", 2)[1]), headers, await reader.readexactly(int(headers.get("content-length", "0")))

@@ -1,7 +1,8 @@
-"""Draws every figure of the documentation into docs/images; `make docs` runs it."""
+"""Draws figures of the documentation into docs/images; `make docs` runs it."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import altair as alt
@@ -10,11 +11,12 @@ import numpy as np
 import kaczmatch
 from kaczmatch import Hinge
 from kaczmatch.charts.influence import influence_chart
+from kaczmatch.charts.market import market_chart
 from kaczmatch.laboratory.curves import curves_part
 from kaczmatch.laboratory.lineage import lineage_part
 from kaczmatch.laboratory.study import Laboratory, Plan
 
-IMAGES = Path(__file__).parent / "images"
+IMAGES, RESULTS = (Path(__file__).parent / name for name in ("images", "results"))
 
 
 def forgetting() -> alt.Chart:
@@ -78,6 +80,13 @@ def honest() -> alt.TopLevelMixin:
     return figure.chart
 
 
+def market() -> alt.TopLevelMixin:
+    """Every policy, from the rows of the table that it stands under."""
+    table = json.loads((RESULTS / "market-every-policy.json").read_text(encoding="utf-8"))["tables"]["market-archetypes"]
+    rows = [dict(zip(table["columns"], row, strict=True)) for row in table["rows"]]
+    return market_chart(rows, title="Matches and fairness: archetypes, 150 people on each side")
+
+
 def lineage() -> None:
     """The Kaczmarz family on three systems, over passes and over time."""
     for figure in lineage_part(Laboratory(Plan(seeds=1, users=2), lambda _: None)).figures:
@@ -87,7 +96,7 @@ def lineage() -> None:
 def main() -> None:
     IMAGES.mkdir(exist_ok=True)
     lineage()
-    for name, figure in (("forgetting", forgetting), ("influence", influence), ("curves-honest", honest)):
+    for name, figure in (("forgetting", forgetting), ("influence", influence), ("curves-honest", honest), ("market", market)):
         chart = figure()
         for suffix in ("svg", "png"):
             chart.save(IMAGES / f"{name}.{suffix}", ppi=110)

@@ -27,6 +27,7 @@ sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "faults"), str(ROOT / 
 import test_races  # noqa: E402
 
 from cutting import cut  # noqa: E402
+from filling import full_disk  # noqa: E402
 from kaczmatch.storage import SqlStore  # noqa: E402
 from kaczmatch.storage.migrating import migrate  # noqa: E402
 from killing import Served, crash_server, kill_process, kill_service, kill_worker, nursery  # noqa: E402
@@ -134,6 +135,12 @@ def failing_disks(place: Place, rng: Random, times: int) -> Iterator[Survived]:
         yield Survived(len(acknowledged), verify(url, acknowledged) - len(acknowledged))
 
 
+def full_disks(place: Place, rng: Random, times: int) -> Iterator[Survived]:
+    for run in range(times):
+        with tempfile.TemporaryDirectory(dir=place.folder) as folder:
+            yield full_disk(Path(folder), rng, run)
+
+
 def races(place: Place, rng: Random, times: int) -> Iterator[Survived]:
     for _ in range(times):
         url, race = place.database(), rng.choice(RACES)
@@ -161,6 +168,7 @@ def trials(store: str, asked: argparse.Namespace) -> Iterator[tuple[str, Round, 
         for job, words in PROCESS.items():
             yield f"power cut of {words}", cuts(job), -(-asked.cuts // len(PROCESS)), asked.cuts
         yield "disk that is full or fails", failing_disks, asked.disks, ROUND
+        yield "changes of vocabulary, model and profiles while the disk is full", full_disks, -(-asked.disks // 2), ROUND
     else:  # what a cut does to files that it syncs is the server's own business
         yield "crash of PostgreSQL", crashes_of_the_server, asked.cuts, ROUND
     yield "race", races, asked.races, ROUND

@@ -1,8 +1,8 @@
-"""Every learner in every variant, and logs to feed them. A new learner is covered once it is in the registry."""
+"""The learners that contracts are tested on, and logs to feed them. A new rule's kernel is tested once it is in the registry."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import timedelta
 from typing import Any
 
@@ -16,58 +16,70 @@ from worlds.logs import random_swipes
 
 OWN = Hinge(theta=0.2, theta_step=0.05)
 
-VARIANTS: dict[str, Learner] = {slug: kaczmatch.learner(slug) for slug in kaczmatch.LEARNERS} | {
-    "nk along the unit vector": kaczmatch.learner("nk", direction="unit"),
-    "ogd along the unit vector": kaczmatch.learner("ogd", direction="unit"),
-    "block-tk of 1": kaczmatch.learner("block-tk", k=1),
-    "block-tk of 5": kaczmatch.learner("block-tk", k=5, alpha=0.01),
-    "block-tk undamped": kaczmatch.learner("block-tk", alpha=0.0, k=9),
-    "block-nk of 20": kaczmatch.learner("block-nk", k=20, alpha=9.0),
-    "block-tk with adaptive damping": kaczmatch.learner("block-tk", condition=5.0, alpha=0.0),
-    "block-tk of what is new": kaczmatch.learner("block-tk", novelty=0.37, k=7),
-    "tk with thresholds of their own": kaczmatch.learner("tk", hinge=OWN),
-    "k-nonorm with thresholds of their own": kaczmatch.learner("k-nonorm", hinge=OWN),
-    "ogd with thresholds of their own": kaczmatch.learner("ogd", hinge=OWN),
-    "nk with thresholds of their own": kaczmatch.learner("nk", hinge=OWN),
-    "block-tk with thresholds of their own": kaczmatch.learner("block-tk", k=6, hinge=OWN),
-    "block-nk with thresholds of their own": kaczmatch.learner("block-nk", k=6, hinge=OWN),
-    "block-adaptive with thresholds of their own": kaczmatch.learner("block-adaptive", k=6, hinge=OWN),
-    "probit with appeal": kaczmatch.learner("probit", appeal=True),
-    "probit-diag with appeal": kaczmatch.learner("probit-diag", appeal=True),
+# Twelve kinds of learners: between them they take every path through the contract.
+KINDS: dict[str, Learner] = {
+    "tk": kaczmatch.learner("tk"),
+    "ogd along the unit vector, with thresholds of their own": kaczmatch.learner("ogd", direction="unit", hinge=OWN),
+    "block-tk of 6 with thresholds of their own": kaczmatch.learner("block-tk", k=6, alpha=0.01, hinge=OWN),
+    "block-nk": kaczmatch.learner("block-nk"),
+    "block-adaptive": kaczmatch.learner("block-adaptive"),
+    "rocchio": kaczmatch.learner("rocchio"),
+    "pegasos": kaczmatch.learner("pegasos"),
+    "logistic": kaczmatch.learner("logistic"),
     "probit that forgets": kaczmatch.learner("probit", half_life_days=3.0),
-    "probit-diag that forgets": kaczmatch.learner("probit-diag", half_life_days=0.5, appeal=True),
-    "probit that never looks for change": kaczmatch.learner("probit", false_alarms=0.0),
-    "probit that sees change everywhere": kaczmatch.learner("probit", false_alarms=0.2),
-    "probit-diag that sees change everywhere": kaczmatch.learner("probit-diag", false_alarms=0.2),
-    "probit-traits with one trait": kaczmatch.learner("probit-traits", traits=1),
-    "probit-traits with the whole covariance": kaczmatch.learner("probit-traits", traits=3, full=True),
+    "probit-diag with appeal": kaczmatch.learner("probit-diag", appeal=True),
     "probit-traits that forgets": kaczmatch.learner("probit-traits", half_life_days=2.0),
-    "probit-traits that sees change everywhere": kaczmatch.learner("probit-traits", false_alarms=0.2),
-    "probit with a fixed label noise": kaczmatch.learner("probit", label_noise_swipes=float("inf")),
-    "probit-diag with a fixed label noise": kaczmatch.learner("probit-diag", label_noise_swipes=float("inf")),
+    "probit-traits with the whole covariance that sees change everywhere": kaczmatch.learner(
+        "probit-traits", traits=3, full=True, false_alarms=0.2
+    ),
 }
 
+# A kernel has branches of its own: every rule in the registry, and the settings that lead elsewhere in it.
+KERNELS: dict[str, Learner] = (
+    KINDS
+    | {slug: kaczmatch.learner(slug) for slug in kaczmatch.LEARNERS}
+    | {
+        "nk with thresholds of their own": kaczmatch.learner("nk", hinge=OWN),
+        "k-nonorm with thresholds of their own": kaczmatch.learner("k-nonorm", hinge=OWN),
+        "tk with thresholds of their own": kaczmatch.learner("tk", hinge=OWN),
+        "block-tk undamped": kaczmatch.learner("block-tk", alpha=0.0, k=9),
+        "block-tk of 1": kaczmatch.learner("block-tk", k=1),
+        "block-nk of what is new with thresholds of their own": kaczmatch.learner("block-nk", novelty=0.37, k=7, hinge=OWN),
+        "block-tk with adaptive damping": kaczmatch.learner("block-tk", condition=5.0, alpha=0.0),
+        "probit with appeal": kaczmatch.learner("probit", appeal=True),
+        "probit with a fixed label noise": kaczmatch.learner("probit", label_noise_swipes=float("inf")),
+        "probit that sees change everywhere": kaczmatch.learner("probit", false_alarms=0.2),
+        "probit-diag that sees change everywhere": kaczmatch.learner("probit-diag", false_alarms=0.2),
+        "probit-diag that never looks for change": kaczmatch.learner("probit-diag", false_alarms=0.0),
+    }
+)
 
-@pytest.fixture(params=VARIANTS, ids=[name.replace(" ", "-") for name in VARIANTS])
-def learner(request: pytest.FixtureRequest) -> Learner:
-    return VARIANTS[request.param]
+
+def each_of(learners: Mapping[str, Learner]) -> dict[str, Any]:
+    return {"params": learners.values(), "ids": [name.replace(" ", "-") for name in learners]}
+
+
+@pytest.fixture(**each_of(KINDS))
+def learner(request: pytest.FixtureRequest) -> Any:
+    return request.param
+
+
+@pytest.fixture(**each_of(KERNELS))
+def with_kernels(request: pytest.FixtureRequest) -> Any:
+    return request.param
 
 
 # Where a block ends early, that depends on the order of its rows.
-BLOCKS = [name for name, variant in VARIANTS.items() if isinstance(variant, BlockLearner) and not variant.novelty]
+@pytest.fixture(
+    **each_of({name: kind for name, kind in KINDS.items() if isinstance(kind, BlockLearner) and not kind.novelty}),
+)
+def block_learner(request: pytest.FixtureRequest) -> Any:
+    return request.param
 
 
-@pytest.fixture(params=BLOCKS, ids=[name.replace(" ", "-") for name in BLOCKS])
-def block_learner(request: pytest.FixtureRequest) -> Learner:
-    return VARIANTS[request.param]
-
-
-BELIEFS = {name: variant for name, variant in VARIANTS.items() if isinstance(variant, BeliefLearner)}
-
-
-@pytest.fixture(params=BELIEFS, ids=[name.replace(" ", "-") for name in BELIEFS])
-def belief_learner(request: pytest.FixtureRequest) -> BeliefLearner:
-    return BELIEFS[request.param]
+@pytest.fixture(**each_of({name: kind for name, kind in KINDS.items() if isinstance(kind, BeliefLearner)}))
+def belief_learner(request: pytest.FixtureRequest) -> Any:
+    return request.param
 
 
 @pytest.fixture

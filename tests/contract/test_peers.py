@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -26,7 +28,7 @@ MODULES = {"river", "vowpalwabbit", "sklearn", "mabwiser", "implicit"}
 T = 20
 
 
-def every_peer() -> Iterator[object]:
+def every_peer() -> Iterator[Any]:
     for library in LIBRARIES:
         try:
             for peer in peers_of(library):
@@ -35,7 +37,9 @@ def every_peer() -> Iterator[object]:
             yield pytest.param(None, id=library, marks=pytest.mark.skip(reason=str(missing)))
 
 
-each_peer = pytest.mark.parametrize("peer", list(every_peer()))
+ALL = list(every_peer())
+PEERS = {one.values[0].name: one.values[0] for one in ALL if one.values[0] is not None}
+each_peer = pytest.mark.parametrize("peer", ALL)
 
 
 def two_camps(users: int = 20, candidates: int = 60, swipes: int = 40) -> SwipeTable:
@@ -56,9 +60,21 @@ def shown(peer: Peer, table: SwipeTable, *times: int) -> PeerResult:
     return peer.run(trial, times, trial.tested, clock=lambda: float(next(ticks)), advance=lambda _: None)
 
 
+@functools.cache
+def learned(name: str) -> PeerResult:
+    """Of one peer on two camps, ranked thrice on the way."""
+    return shown(PEERS[name], two_camps(), 0, 5, T)
+
+
+@functools.cache
+def learned_alone(name: str) -> PeerResult:
+    """The same, ranked at the end only."""
+    return shown(PEERS[name], two_camps(), T)
+
+
 @each_peer
 def test_learns_what_is_easy_to_tell_apart(peer: Peer) -> None:
-    before, after = np.nanmean(shown(peer, two_camps(), 0, T).auc, axis=1)
+    before, _, after = np.nanmean(learned(peer.name).auc, axis=1)
     assert after > (0.85 if peer.individual else 0.7)  # eight factors are many for ten people of each camp
     if peer.individual:
         assert before == 0.5
@@ -68,7 +84,7 @@ def test_learns_what_is_easy_to_tell_apart(peer: Peer) -> None:
 def test_probabilities_come_true_where_they_are_said(peer: Peer) -> None:
     """The last of so many log-odds have the sign of what was answered; the first could not know."""
     table = two_camps()
-    said = shown(peer, table, T).log_odds
+    said = learned_alone(peer.name).log_odds
     if said is not None:
         users = np.flatnonzero(np.arange(len(table.users)) % 2)
         rows = (table.begin[users][:, None] + np.arange(T)).ravel()
@@ -82,19 +98,19 @@ def test_answers_after_the_freeze_change_nothing(peer: Peer) -> None:
     """With every later answer of the tested turned round, the same scores have the opposite AUC."""
     table = two_camps()
     later = (table.user % 2 > 0) & (np.arange(len(table)) - table.begin[table.user] >= T)
-    one, other = shown(peer, table, T), shown(peer, replace(table, like=table.like ^ later), T)
+    one, other = learned_alone(peer.name), shown(peer, replace(table, like=table.like ^ later), T)
     assert other.auc == pytest.approx(1.0 - one.auc, abs=1e-12)
     assert (one.log_odds is None and other.log_odds is None) or np.array_equal(one.log_odds, other.log_odds)
 
 
 @each_peer
 def test_ranking_does_not_disturb_learning(peer: Peer) -> None:
-    assert np.array_equal(shown(peer, two_camps(), 5, T).auc[1], shown(peer, two_camps(), T).auc[0])
+    assert np.array_equal(learned(peer.name).auc[2], learned_alone(peer.name).auc[0])
 
 
 @each_peer
 def test_the_same_seed_gives_the_same_answer(peer: Peer) -> None:
-    one, two = shown(peer, two_camps(), 5, T), shown(peer, two_camps(), 5, T)
+    one, two = learned(peer.name), shown(peer, two_camps(), 0, 5, T)
     assert np.array_equal(one.auc, two.auc)
     assert np.array_equal(np.asarray(one.log_odds), np.asarray(two.log_odds))
 
@@ -102,7 +118,7 @@ def test_the_same_seed_gives_the_same_answer(peer: Peer) -> None:
 @each_peer
 def test_every_swipe_is_timed_once(peer: Peer) -> None:
     """By a clock that goes on by one whenever it is looked at."""
-    found = shown(peer, two_camps(), 5, T)
+    found = learned(peer.name)
     assert found.seconds_per_swipe == 1.0 if peer.individual else 0.0 < found.seconds_per_swipe < 1.0
 
 

@@ -54,7 +54,7 @@ def generator(seed: int = 1) -> np.random.Generator:
     return np.random.default_rng(seed)
 
 
-@pytest.mark.parametrize("shape", [(40, 12), (12, 12), (8, 12), (1, 5), (5, 1)], ids=lambda shape: f"{shape[0]}x{shape[1]}")
+@pytest.mark.parametrize("shape", [(40, 12), (8, 12), (5, 1)], ids=lambda shape: f"{shape[0]}x{shape[1]}")
 def test_a_system_with_a_solution_is_solved_as_least_squares_does(method: Solver, shape: tuple[int, int]) -> None:
     A, b = system(3, *shape)
     found = method.solve(A, b, rng=generator(), tolerance=1e-9, rows=4_000_000, every=4000)
@@ -82,14 +82,21 @@ def test_a_system_without_a_solution_is_solved_or_not_claimed_to_be(method: Solv
         assert not found.converged
 
 
-@pytest.mark.parametrize("form", [sparse.csr_array, sparse.csc_array, sparse.coo_matrix, sparse.csr_matrix])
-def test_sparse_matrices_lead_to_the_same_x(method: Solver, form: Any) -> None:
-    A, b = system(6)
+def test_a_sparse_matrix_leads_to_the_same_x(method: Solver) -> None:
+    A, _ = system(6)
     A[np.abs(A) < 0.8] = 0.0
     b = A @ np.ones(12)
-    found = method.solve(form(A), b, rng=generator(), tolerance=1e-9, rows=4_000_000, every=2000)
+    found = method.solve(sparse.csr_array(A), b, rng=generator(), tolerance=1e-9, rows=4_000_000, every=2000)
     assert found.converged
     assert found.x == pytest.approx(best(method, A, b), rel=1e-4, abs=1e-6)
+
+
+@pytest.mark.parametrize("form", [sparse.csc_array, sparse.coo_matrix, sparse.csr_matrix])
+def test_sparse_matrices_of_all_forms_are_the_same_rows(form: Any) -> None:
+    A, b = system(6)
+    A[np.abs(A) < 0.8] = 0.0
+    found, same = (solver("cyclic").solve(matrix, b, rows=400) for matrix in (form(A), sparse.csr_array(A)))
+    assert np.array_equal(found.x, same.x)
 
 
 def test_inputs_are_left_as_they_were_and_may_be_read_only(method: Solver) -> None:
@@ -211,9 +218,9 @@ HOLE[2, 1] = np.inf
         ("rng", {"rng": 3}),
     ],
 )
-def test_bad_input_is_named(method: Solver, field: str, arguments: dict[str, Any]) -> None:
+def test_bad_input_is_named(field: str, arguments: dict[str, Any]) -> None:
     with pytest.raises(InvalidInput) as caught:
-        method.solve(**({"A": A, "b": B, "rng": generator()} | arguments))
+        solver("randomised").solve(**({"A": A, "b": B, "rng": generator()} | arguments))
     assert caught.value.field == field
 
 

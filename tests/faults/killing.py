@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -89,11 +90,11 @@ def crash_server(children: Nursery, server: Server, url: str, cycle: int, rng: R
 class Served:
     """`kaczmatch serve` in processes of its own, and clients that swipe through it."""
 
-    def __init__(self, url: str, folder: Path, workers: int = 1) -> None:
+    def __init__(self, url: str, folder: Path, workers: int = 1, scopes: tuple[str, ...] = ("app",)) -> None:
         self.url, self._settings = url, {"data": str(folder), "database": url, "workers": str(workers), "log_level": "error"}
         chosen = Settings.model_validate(self._settings)
         with closing(SqlStore(url)) as store:
-            _, key = credentials_of(chosen, context_of(chosen, store)).create("test", ["app"])
+            _, key = credentials_of(chosen, context_of(chosen, store)).create("test", scopes)
         self._headers = {"Authorization": f"Bearer {key}"}
         self._process: subprocess.Popen[bytes] | None = None
         self._address = ""
@@ -105,7 +106,7 @@ class Served:
         environment = kept | {f"{PREFIX}{name.upper()}": value for name, value in self._settings.items()}
         command = [*SERVE, "--port", str(port)]
         self._process = subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL)  # noqa: S603
-        wait_until(self._ready, "the service did not become ready")
+        wait_until(self.is_ready, "the service did not become ready")
 
     def stop(self) -> None:
         if self._process is None:
@@ -162,7 +163,16 @@ class Served:
             finally:
                 over.set()
 
-    def _ready(self) -> bool:
+    def call(self, method: str, path: str, **options: Any) -> httpx.Response:
+        return httpx.request(method, f"{self._address}/v1{path}", headers=self._headers, timeout=PATIENCE, **options)
+
+    def limit(self, what: int, most: int) -> None:
+        """How much of something its processes may use."""
+        assert self._process is not None
+        for process in (self._process.pid, *children_of(self._process.pid)):
+            resource.prlimit(process, what, (most, resource.prlimit(process, what)[1]))
+
+    def is_ready(self) -> bool:
         try:
             return httpx.get(f"{self._address}/v1/health/ready").status_code == 200
         except httpx.TransportError:

@@ -103,8 +103,8 @@ def survived(url: str, lines: Iterable[str], cycle: int) -> Survived:
 
 def _same_from_snapshot(town: Town, folder: Path) -> None:
     """Whoever starts from the files that a killed process has left has in memory what the store says."""
-    files = SnapshotFiles(folder, least_people=0)
-    found = []
+    damage, found = list[str](), []
+    files = SnapshotFiles(folder, least_people=0, on_damage=damage.append)
     for context in (replace(town.context, snapshot=files), town.context):
         index = ServingIndex(context)
         index.load()
@@ -114,6 +114,7 @@ def _same_from_snapshot(town: Town, folder: Path) -> None:
             people = dict(zip(rows.ids(), rows.features.tolist(), strict=True))
         found.append({user: (features, *index.recommender.states([user])) for user, features in people.items()})
         index.close()
+    assert damage == []
     assert found[0] == found[1]
     assert found[0]
 

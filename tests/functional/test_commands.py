@@ -85,18 +85,20 @@ def test_a_table_as_json_has_the_documented_columns(tmp_path: Path) -> None:
 
 
 def test_everything_is_written_and_the_same_seed_gives_the_same_bytes(tmp_path: Path) -> None:
-    words = ("reproduce", "all", "--quick", "--seeds", "1", "--users", "6", "--out")
-    assert command(*words, "one", cwd=tmp_path).exit_code == 0
-    assert kaczmatch(*words, "two", cwd=tmp_path).returncode == 0  # another process, where sets have another order
+    words = ("--quick", "--seeds", "1", "--users", "3", "--out")
+    assert command("reproduce", "all", *words, "one", cwd=tmp_path).exit_code == 0
+    other = kaczmatch("reproduce", "claims", *words, "two", cwd=tmp_path)  # another process, where sets have another order
+    assert other.returncode == 0, other.stderr
     one, two = tmp_path / "one", tmp_path / "two"
     names = {path.name for path in one.iterdir()}
     for stem in ("curves-paper", "adaptive-paper", "noise-paper", "curves-honest", "cold-start", "convergence", "ceiling"):
         assert {f"{stem}.csv", f"{stem}.json", f"{stem}.svg", f"{stem}.png"} <= names
     assert {"table-alpha.csv", "table-metrics-against-paper.csv", "claims.csv", "desiderata.csv", "report.html"} <= names
-    tables = sorted(one.glob("*.csv"))
-    assert len(tables) > 12
-    for table in tables:
-        assert table.read_bytes() == (two / table.name).read_bytes(), table.name
+    assert len(list(one.glob("*.csv"))) > 12
+    again = sorted(two.glob("*.csv"))
+    assert again
+    for table in again:  # the claims are told from what most other parts measure
+        assert table.read_bytes() == (one / table.name).read_bytes(), table.name
     assert size_before_charts(one) < 150_000
     assert not list(one.glob("desiderata-cost.csv"))  # seconds differ from run to run
 
@@ -111,7 +113,7 @@ def test_the_report_is_one_file_that_asks_nobody_for_anything(tmp_path: Path) ->
 
 def test_ctrl_c_keeps_what_is_finished(tmp_path: Path) -> None:
     process = subprocess.Popen(  # noqa: S603
-        [*KACZMATCH, "reproduce", "all", "--seeds", "1", "--out", "r"], cwd=tmp_path, stderr=subprocess.PIPE, text=True
+        [*KACZMATCH, "reproduce", "all", "--quick", "--seeds", "2", "--out", "r"], cwd=tmp_path, stderr=subprocess.PIPE, text=True
     )
     finished = tmp_path / "r" / "table-metrics-paper.csv"
     until = time.monotonic() + 600.0  # a busy machine is not a fault

@@ -18,6 +18,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kaczmatch.core.errors import InvalidInput
+from kaczmatch.formats import rows
 from kaczmatch.formats.cells import SIGNS, inert, lively
 from kaczmatch.formats.tables import read_table, write_table
 from kaczmatch.formats.writing import pieces, write_rows
@@ -361,6 +362,39 @@ def test_deep_long_and_odd_lines(tmp_path: Path) -> None:
     )
     result = bring(town.context, "profiles", path, "jsonl")
     assert [one.row for one in result.problems] == [1, 2, 3, 4, 5, 6, 7, 9]
+
+
+@pytest.mark.parametrize("kind", ["csv", "jsonl", "parquet"])
+def test_a_table_of_very_many_columns_is_refused_before_it_is_read(kind: str, tmp_path: Path) -> None:
+    town, path = open_town(MemoryStore()), tmp_path / f"wide.{kind}"
+    if kind == "csv":
+        path.write_text(",".join(["id", *map("c{}".format, range(200_000))]) + "\n")
+    elif kind == "jsonl":
+        path.write_text("".join(json.dumps({f"c{line}_{place}": 1 for place in range(2_000)}) + "\n" for line in range(3)))
+    else:
+        pl.DataFrame({f"c{place}": [1] for place in range(5_001)}).write_parquet(path)
+    with pytest.raises(InvalidInput, match=r"\d,\d{3} columns, and a table may have 5,000; leave out those that are no field"):
+        bring(town.context, "profiles", path, kind)
+    path.write_text(json.dumps({f"c{place}": 1 for place in range(5_001)}) + "\n")
+    (problem,) = bring(town.context, "profiles", path, "jsonl").problems
+    assert "has 5,001 values, and a row may have 5,000" in problem.problem
+
+
+def test_each_column_is_compared_with_few_others() -> None:
+    compared = 0
+
+    class Name(str):
+        __slots__ = ()
+        __hash__ = str.__hash__
+
+        def __eq__(self, other: object) -> bool:
+            nonlocal compared
+            compared += 1
+            return str.__eq__(self, other)
+
+    columns = [Name(f"column {place}") for place in range(4_000)]
+    rows._check(columns)
+    assert compared < 10 * len(columns)
 
 
 def test_what_is_wrong_with_the_whole_file_is_one_error(tmp_path: Path) -> None:

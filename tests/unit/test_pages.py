@@ -1,13 +1,9 @@
-"""Pages that a tired reader finishes: short doors, wrapped lines, links that lead somewhere, one meaning per class name."""
+"""Links of pages lead somewhere, and what ARCHITECTURE.md names exists."""
 
 from __future__ import annotations
 
-import ast
 import re
-from collections import Counter
 from pathlib import Path
-
-import pytest
 
 ROOT = Path(__file__).parents[2]
 PAGES = [
@@ -26,38 +22,14 @@ def prose(text: str) -> str:
     return FENCE.sub("", RESULT.sub("", text))
 
 
-@pytest.mark.parametrize(("page", "most"), [("README.md", 900), ("ARCHITECTURE.md", 1_500)])
-def test_the_first_pages_are_short(page: str, most: int) -> None:
-    assert len((ROOT / page).read_text(encoding="utf-8").split()) <= most
-
-
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_prose_is_wrapped_at_100(page: Path) -> None:
-    lines = prose(page.read_text(encoding="utf-8")).splitlines()
-    kept_whole = ("|", "    ", "#", "<", "[![", "![")  # tables, code, headings, marks, pictures
-    long = [line for line in lines if len(line) > 100 and not line.startswith(kept_whole) and " " in line.strip("- ")]
-    assert long == []
-
-
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_links_lead_to_files(page: Path) -> None:
-    targets = re.findall(r"\]\((?!https?:|#|mailto:)([^)#\s]+)", prose(page.read_text(encoding="utf-8")))
-    assert [target for target in targets if not (page.parent / target).exists()] == []
-
-
-def test_class_names_have_one_meaning() -> None:
-    """A name may stand in two files only where the glossary explains that both are the same notion."""
-    names = Counter(
-        node.name
-        for path in (ROOT / "src").rglob("*.py")
-        for node in ast.parse(path.read_text(encoding="utf-8")).body
-        if isinstance(node, ast.ClassDef)
-    )
-    repeated = {name for name, files in names.items() if files > 1}
-    section = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8").partition("## One name, two classes")[2]
-    explained = set(re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE))
-    assert repeated <= explained
-    assert len(repeated) <= 6
+def test_links_lead_to_files() -> None:
+    links = [
+        (page, target)
+        for page in PAGES
+        for target in re.findall(r"\]\((?!https?:|#|mailto:)([^)#\s]+)", prose(page.read_text(encoding="utf-8")))
+    ]
+    assert len(links) > 100
+    assert [(page.name, target) for page, target in links if not (page.parent / target).exists()] == []
 
 
 def test_the_walks_name_files_and_functions_that_exist() -> None:

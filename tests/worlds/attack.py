@@ -25,7 +25,7 @@ from kaczmatch.service.meeting.daily_picks import DailyPicks
 from kaczmatch.service.meeting.swipes import Swipe
 from kaczmatch.service.meeting.viewer_context import load_viewer_context, load_viewer_state
 from kaczmatch.service.operations.maintenance import Maintenance
-from kaczmatch.service.operations.picks_job import PicksJob, given_ids
+from kaczmatch.service.operations.picks_job import GivenPicks, PicksJob
 from kaczmatch.storage.memory import MemoryStore
 from worlds.town import Town, about
 
@@ -144,7 +144,7 @@ class AttackedTown(Town):
             for account, has in zip(self.accounts, edition, strict=True):
                 self.people.put(account, about(account, man=True, tags=self.called(has))).result()
             self.world.follow()
-            job.publish(given_ids(*picks(job.columns(), size, assignment(rule), runner=LocalRunner(1))), rule)
+            job.publish(GivenPicks(*picks(job.columns(), size, assignment(rule), runner=LocalRunner(1))), rule)
             for account, has in zip(self.accounts, edition, strict=True):
                 shown = [card.person.id for card in daily.of(account).cards]
                 tags.append(has)

@@ -92,6 +92,13 @@ class Service:
         assert self.swipe(one, two).json()["match"] is None
         return one, two, self.swipe(two, one).json()["match"]
 
+    def erase(self, user: str) -> None:
+        """And wait until nothing of them is left."""
+        told = self.ok("DELETE", f"/people/{user}")
+        while not told["done"]:
+            time.sleep(0.02)
+            told = self.ok("GET", f"/people/{user}/erasure")
+
     def events(self, user: str) -> list[Event]:
         """What the store has of somebody."""
         with self.system.store.read() as reader:

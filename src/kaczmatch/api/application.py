@@ -17,7 +17,15 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from kaczmatch.api import problems
 from kaczmatch.api.address_shares import AddressShares
 from kaczmatch.api.authentication import CallerCache, authenticate
-from kaczmatch.api.concurrency_limit import ANSWER_THREADS, ANSWERS, DECK_THREADS, TRANSFER_THREADS, ConcurrencyLimit
+from kaczmatch.api.concurrency_limit import (
+    ANSWER_THREADS,
+    ANSWERS,
+    DECK_THREADS,
+    REPORT_THREADS,
+    REPORTS,
+    TRANSFER_THREADS,
+    ConcurrencyLimit,
+)
 from kaczmatch.api.dependencies import ProcessState
 from kaczmatch.api.fast_path import FastPath, FastRoute
 from kaczmatch.api.head_requests import HeadRequests
@@ -160,6 +168,7 @@ def application(
     app.state.wrong_credentials = WrongCredentials(limits.wrong_credentials)
     app.state.deck_limit = ConcurrencyLimit(limits.decks, DECK_THREADS)
     app.state.answer_limit = ConcurrencyLimit(ANSWERS, ANSWER_THREADS)
+    app.state.report_limit = ConcurrencyLimit(REPORTS, REPORT_THREADS)
     app.state.transfer_limiter = CapacityLimiter(TRANSFER_THREADS)
     for router in (*ROUTERS, *routers):
         app.include_router(router, prefix=PREFIX)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
 from datetime import datetime, timedelta
-from typing import Annotated, Any, final
+from typing import Annotated, Any, Final, final
 
+from anyio import CapacityLimiter, to_thread
 from fastapi import Depends, Path, Request
-from starlette.concurrency import run_in_threadpool
 
 from kaczmatch.api.address_shares import client_address
 from kaczmatch.api.dependencies import process_state, use_cases
@@ -17,6 +17,8 @@ from kaczmatch.schemas.base import ID_PATTERN
 from kaczmatch.service.access.credentials import APP, OPERATOR, Caller, Credentials, Unauthenticated
 from kaczmatch.service.domain.refusals import nobody
 from kaczmatch.service.use_cases import UseCases
+
+AUTHENTICATION_THREADS: Final = 2  # nothing else can fill them
 
 _MOST_CACHED = 10_000
 _CACHED_FOR = timedelta(seconds=1)  # in addition to the second for which `Credentials` caches a key
@@ -32,13 +34,14 @@ class CallerCache:
     def __init__(self, credentials: Credentials) -> None:
         self._credentials = credentials
         self._cached: dict[str, tuple[Caller, datetime]] = {}
+        self._threads = CapacityLimiter(AUTHENTICATION_THREADS)
 
     async def caller(self, credential: str) -> Caller:
         now = self._credentials.context.clock()
         cached = self._cached.get(credential)
         if cached is not None and cached[1] <= now < cached[1] + _CACHED_FOR:  # a clock that was set back ends it, too
             return cached[0]
-        caller = await run_in_threadpool(self._credentials.caller, credential)
+        caller = await to_thread.run_sync(self._credentials.caller, credential, limiter=self._threads)
         if len(self._cached) >= _MOST_CACHED:
             self._cached.clear()
         self._cached[credential] = caller, now
@@ -57,7 +60,7 @@ async def authenticate(request: Request) -> Caller:
     except Unauthenticated:
         await wrong_credentials(request).hold_back(client_address(request.scope))
         raise
-    if caller.key in process_state(request).loopback_keys and not is_local(request):
+    if caller.key in (await process_state(request)).loopback_keys and not is_local(request):
         raise Unauthenticated("this key works on the machine of the service only")
     return caller
 

@@ -1,4 +1,7 @@
-"""What routes get from the application: the use cases, and how the process does."""
+"""What routes get from the application: the use cases, and how the process does.
+
+The framework would call a function that is not `async` in a thread of the pool that routes share, and wait until one is free.
+"""
 
 from __future__ import annotations
 
@@ -21,11 +24,11 @@ class ProcessState:
     loopback_keys: frozenset[str]
 
 
-def use_cases(request: Request) -> UseCases:
+async def use_cases(request: Request) -> UseCases:
     found: UseCases = request.app.state.use_cases
     return found
 
 
-def process_state(request: Request) -> ProcessState:
+async def process_state(request: Request) -> ProcessState:
     found: ProcessState = request.app.state.process
     return found

@@ -15,7 +15,7 @@ class BadHead(Exception):
 
 
 def content_length(scope: Scope) -> int:
-    """The length that a head announces; 0 without one."""
+    """The length that a head announces; 0 without one. Raises BadHead for a head that two readers could read differently."""
     length, seen = 0, set()
     for name, value in scope["headers"]:
         if name in _ONCE:
@@ -26,6 +26,8 @@ def content_length(scope: Scope) -> int:
                 if not value.isdigit() or len(value) > _LONGEST_LENGTH:
                     raise BadHead("Content-Length is not a number of bytes")
                 length = int(value)
+    if b"host" not in seen and scope["http_version"] == "1.1":
+        raise BadHead("there is no Host header, which HTTP/1.1 asks for: send one")
     return length
 
 

@@ -20,6 +20,7 @@ class Background:
     def __init__(self) -> None:
         self._stopping = threading.Event()
         self._threads: list[threading.Thread] = []
+        self.on_stop: list[Callable[[], object]] = []  # called at once, to end what jobs wait for
 
     def every(self, seconds: float, name: str, job: Callable[[], object]) -> None:
         def run() -> None:
@@ -38,6 +39,8 @@ class Background:
     def stop(self, patience: float = 10.0) -> None:
         """No new turns; jobs in progress may finish."""
         self._stopping.set()
+        for end in self.on_stop:
+            end()
         for thread in self._threads:
             if thread is not threading.current_thread():
                 thread.join(patience)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import secrets
 import time
-from collections.abc import Callable, Mapping
-from contextlib import closing
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, contextmanager
 from dataclasses import fields
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -14,11 +14,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import structlog
 
 from kaczmatch.adapters.webhooks import WebhookSender
-from kaczmatch.api.concurrency_limit import TRANSFER_THREADS
+from kaczmatch.api.authentication import AUTHENTICATION_THREADS
+from kaczmatch.api.concurrency_limit import ANSWER_THREADS, DECK_THREADS, REPORT_THREADS, TRANSFER_THREADS
 from kaczmatch.app.demo.worlds import WORLDS
 from kaczmatch.app.first_vocabulary import first_vocabulary
+from kaczmatch.app.logs import set_up_logs_of
 from kaczmatch.app.own_process import in_own_process
 from kaczmatch.core.errors import InvalidInput, did_you_mean
 from kaczmatch.learners.population.appeal import AppealModel
@@ -45,7 +48,10 @@ from kaczmatch.storage.postgres import Postgres
 
 DAY = timedelta(days=1)
 SCRUB_DELAY = timedelta(minutes=10)
+THREADS_BESIDE = AUTHENTICATION_THREADS + DECK_THREADS + ANSWER_THREADS + REPORT_THREADS + TRANSFER_THREADS
+TOLD_SECONDS = 10.0  # between two lines that say how far a job is
 REST_SECONDS = 0.02  # after each batch of work that grows with the population: batches take a few milliseconds
+log = structlog.stdlib.get_logger("kaczmatch")
 POLICIES: dict[str, type[Policy]] = {kind.slug: kind for kind in (MutualPolicy, PaperPolicy)}
 
 
@@ -68,7 +74,7 @@ def open_store(settings: Settings) -> SqlStore:
     if url.startswith("sqlite"):
         Path(url.partition(":///")[2]).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         migrate(url)
-    return SqlStore(url, readers=settings.threads + TRANSFER_THREADS + 4)  # some for what runs in the background
+    return SqlStore(url, readers=settings.threads + THREADS_BESIDE + 6)  # some for what runs in the background
 
 
 def service_config_of(settings: Settings) -> ServiceConfig:
@@ -99,11 +105,30 @@ def service_config_of(settings: Settings) -> ServiceConfig:
     )
 
 
-def picks_of(settings: Settings, context: Context) -> Callable[[], int | None] | None:
-    """Publishes picks, if it is past the hour for it and there are none of today. The demo has some from its start on."""
+def picks_of(settings: Settings, context: Context, *, apart: bool = False) -> Callable[[], int | None] | None:
+    """Publishes picks, if it is past the hour for it and there are none of today. The demo has some from its start on. `apart`:
+    in a process of its own, where another process can open the store."""
     hour = 0 if settings.demo else settings.picks_hour
-    rule = assignment(settings.picks_assignment, **settings.picks_settings)
-    return None if hour is None else partial(PicksJob(context).run_if_due, hour, settings.picks_size, rule)
+    if hour is None:
+        return None
+    job, rule = PicksJob(context), assignment(settings.picks_assignment, **settings.picks_settings)
+    if apart and not isinstance(context.store, MemoryStore):
+        return partial(job.run_if_due, hour, lambda: context.compute(partial(make_picks, settings, job.holder)))
+    return partial(job.run_if_due, hour, partial(job.make, settings.picks_size, rule))
+
+
+def make_picks(settings: Settings, holder: str) -> int:
+    """Make and publish picks, in a process that does nothing else, for the holder of their lease. The log tells how far it is."""
+    rule, told = assignment(settings.picks_assignment, **settings.picks_settings), time.monotonic()
+
+    def progress(step: str, done: int, total: int) -> None:
+        nonlocal told
+        if time.monotonic() - told >= TOLD_SECONDS:
+            told = time.monotonic()
+            log.info("picks", step=step, done=done, of=total)
+
+    with _context_of_own_process(settings) as context:
+        return PicksJob(context, holder).make(settings.picks_size, rule, progress)
 
 
 def schema_of(settings: Settings) -> Schema:
@@ -143,25 +168,42 @@ def experiment_of(settings: Settings) -> Experiment | None:
     )
 
 
-def context_of(settings: Settings, store: Store, clock: Callable[[], datetime] = now) -> Context:
+def context_of(
+    settings: Settings,
+    store: Store,
+    clock: Callable[[], datetime] = now,
+    compute: Callable[[Callable[[], Any]], Any] = in_own_process,
+) -> Context:
     """Store, rules, clock; the store gets its first vocabulary and model if it has none."""
     context = Context(
         store,
         service_config_of(settings),
         clock,
         new_id,
-        snapshot=None if isinstance(store, MemoryStore) else SnapshotFiles(settings.data / "snapshot"),
+        snapshot=None if isinstance(store, MemoryStore) else SnapshotFiles(settings.data / "snapshot", on_damage=_log_damage),
         rest=lambda: time.sleep(REST_SECONDS),
-        compute=in_own_process,
+        compute=compute,
     )
     Models(context).set_up(first_vocabulary(settings, context.config.schema), settings.learner, settings.learner_settings)
     return context
 
 
+def _log_damage(why: str) -> None:
+    advice = "everybody is read from the store, and another one is written; if it happens again, test the disk"
+    log.warning("snapshot thrown away", why=why, advice=advice)
+
+
+@contextmanager
+def _context_of_own_process(settings: Settings) -> Iterator[Context]:
+    set_up_logs_of(settings)
+    with closing(open_store(settings)) as store:
+        yield context_of(settings, store)
+
+
 def write_snapshot(settings: Settings) -> None:
     """Write another snapshot of the serving index, in a process that does nothing else."""
-    with closing(open_store(settings)) as store:
-        ServingIndex(context_of(settings, store)).write_snapshot()
+    with _context_of_own_process(settings) as context:
+        ServingIndex(context).write_snapshot()
 
 
 def credentials_of(settings: Settings, context: Context) -> Credentials:

@@ -29,6 +29,7 @@ from kaczmatch.app.composition import (
 )
 from kaczmatch.app.demo.key import demo_key, demo_key_ids, revoke_demo_keys
 from kaczmatch.app.health import PROBE_SECONDS, ProcessHealth
+from kaczmatch.app.own_process import OwnProcesses
 from kaczmatch.app.request_core import LOOK_SECONDS, RequestCore
 from kaczmatch.app.warm_up import freeze_garbage, freeze_loaded, warm_up
 from kaczmatch.core.errors import InvalidInput
@@ -44,6 +45,8 @@ from kaczmatch.service.use_cases import UseCases
 from kaczmatch.settings.model import Settings
 from kaczmatch.storage import MemoryStore, SqlStore
 
+ERASURE_SECONDS = 1.0  # a look whether there is one, which is a row
+PROGRESS_SECONDS = 10.0  # between two lines of the log on how far an erasure is
 FOLLOW_SECONDS, MAINTENANCE_SECONDS, REFIT_SECONDS, WEBHOOK_SECONDS = 0.25, 20.0, 300.0, 0.5
 PICKS_SECONDS = SNAPSHOT_SECONDS = 60.0
 RETRY_SECONDS = 2.0
@@ -69,6 +72,7 @@ class System:
     jobs: list[tuple[float, str, Callable[[], object]]] = field(default_factory=list)  # seconds between turns, name, job
     on_stop: list[Callable[[], object]] = field(default_factory=list)  # after the last turn of every job
     on_webhook: list[Callable[[str], None]] = field(default_factory=list)  # called with the outcome of each try
+    store_problem: str = ""  # that was last logged
     loop_thread: threading.Thread = field(init=False)
 
     def start(self) -> None:
@@ -121,15 +125,17 @@ class System:
             self.background.every(LOOK_SECONDS, "request core", core.look)
             self.on_stop.append(core.release)
         self.background.every(PROBE_SECONDS, "write probe", self.health.probe)
+        self.background.every(PROBE_SECONDS, "store upkeep", self._look_at_store)
         self.background.every(FOLLOW_SECONDS, "follow", self._follow)
         self.background.every(MAINTENANCE_SECONDS, "maintenance", Maintenance(self.context).run)
-        self.background.every(MAINTENANCE_SECONDS, "erasures", self.use_cases.erasure.resume)
+        self.background.every(ERASURE_SECONDS, "erasures", self._erase)
+        self.background.every(MAINTENANCE_SECONDS, "erased ids", lambda: self.use_cases.erasure.tidy(self._stopping))
         self.background.every(RESUME_SECONDS, "resume relearning", Relearning(self.context).resume)
         self.background.every(SNAPSHOT_SECONDS, "snapshot", self._renew_snapshot)
         if self.settings.refit:
             refit = Refit(self.context)
             self.background.every(REFIT_SECONDS, "refit", lambda: self._refit(refit))
-        if publish := picks_of(self.settings, self.context):
+        if publish := picks_of(self.settings, self.context, apart=True):
             self.background.every(PICKS_SECONDS, "picks", publish)
         for seconds, name, job in self.jobs:
             self.background.every(seconds, name, job)
@@ -149,6 +155,32 @@ class System:
         version = refit.run_if_due(every=every, min_people=settings.refit_people, min_events=settings.refit_swipes)
         if version is not None:
             log.info("prior fitted again", prior=version)
+
+    def _look_at_store(self) -> None:
+        """What commits do not wait for can fail unnoticed: it is said once, and again when it is over."""
+        problem = self.store.problem() if isinstance(self.store, SqlStore) else ""
+        if problem and problem != self.store_problem:
+            log.error(
+                "store upkeep fails", problem=problem, advice="commits are safe and go on; look at the disk and at long readers"
+            )
+        elif self.store_problem and not problem:
+            log.info("store upkeep works again")
+        self.store_problem = problem
+
+    def _stopping(self) -> bool:
+        return self.background.stopping
+
+    def _erase(self) -> None:
+        begun = told = time.monotonic()
+
+        def watch(done: int, people: int) -> None:
+            nonlocal told
+            if time.monotonic() - told >= PROGRESS_SECONDS:
+                told = time.monotonic()
+                log.info("erasing", done=done, people=people)
+
+        if finished := self.use_cases.erasure.work(self._stopping, watch):
+            log.info("erased", people=finished, seconds=round(time.monotonic() - begun, 1))
 
     def _renew_snapshot(self) -> None:
         began = time.monotonic()
@@ -183,7 +215,9 @@ def compose(
     clock: Callable[[], datetime] = now,
 ) -> System:
     """Put everything together over an open store. Nothing runs yet."""
-    context = context_of(settings, store, clock)
+    processes, background = OwnProcesses(), Background()
+    background.on_stop.append(processes.end)
+    context = context_of(settings, store, clock, processes)
     serving_index = ServingIndex(context)
     health = ProcessHealth(context, store.last_outage) if isinstance(store, SqlStore) else ProcessHealth(context)
     credentials = credentials_of(settings, context)
@@ -193,7 +227,7 @@ def compose(
         revoke_demo_keys(credentials)
     use_cases = UseCases.over(serving_index, credentials, scrubbing_of(context, store), fresh_rng, ledger_of(settings).record)
     process = ProcessState(health.not_ready_reason, health.unhealthy_reason, demo_key_ids(credentials))
-    system = System(settings, store, context, serving_index, use_cases, Background(), health, process)
+    system = System(settings, store, context, serving_index, use_cases, background, health, process)
     if settings.webhook_url is not None:
         delivery = webhook_delivery_of(settings, context, use_cases.feed, system.webhook_tried)
         system.jobs.append((WEBHOOK_SECONDS, "webhooks", lambda: delivery.deliver_due(lambda: system.background.stopping)))

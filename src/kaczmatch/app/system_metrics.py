@@ -32,6 +32,7 @@ def watch_system(metrics: Metrics, system: System) -> None:
     folder = system.settings.data
     if isinstance(store, SqlStore):
         metrics.watch("store_bytes", "What the database takes on its disk.", lambda: float(store.database.bytes_used()))
+        metrics.watch("upkeep_failing", "Whether what is done beside commits fails.", lambda: float(bool(store.problem())))
         metrics.watch("writes_waiting", "Writes that wait for a commit.", lambda: float(store.waiting()))
         store.observe_commits(metrics.observe_commit)
         if isinstance(store.database, Sqlite):

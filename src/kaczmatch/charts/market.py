@@ -104,6 +104,6 @@ def _sampler(policy: str) -> str:
 
 
 def _safeguards(policy: str) -> str:
-    if policy == "default":
+    if policy.partition(" + ")[0] == "default":
         return "quota + cap"
     return policy.removesuffix(" + floor").partition(" + ")[2] or "none"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import final
 
 import numpy as np
@@ -24,7 +23,7 @@ from kaczmatch.evaluation.measures.progressive_validation import (
     progressive_forecasts,
 )
 from kaczmatch.evaluation.measures.recommendation import Recommendation, recommend
-from kaczmatch.evaluation.measures.shuffled_labels import MOST_USERS, ShuffledCheck, shuffled_check, shuffled_ranking
+from kaczmatch.evaluation.measures.shuffled_labels import ShuffledCheck, shuffled_check
 from kaczmatch.evaluation.peers.comparison import ALONE, PeerComparison, compare_peers
 from kaczmatch.evaluation.peers.contract import Clock, Peer
 from kaczmatch.evaluation.peers.crossover import Crossover, crossover
@@ -72,20 +71,13 @@ class EvaluationResult:
     shuffled: ShuffledCheck
     answered: float  # the share of swipes whose candidate has swiped on their user, too
 
-    @property
-    def sound(self) -> bool:
-        """Whether shuffled decisions came out at 0.5. Otherwise no number can be trusted."""
-        return self.shuffled.sound
-
     def _repr_html_(self) -> str:
         times = self.scores.times
         rows = [
             (name, *(self.scores.auc_at(place, name).mean for place in range(len(times))))
             for name in sorted(self.scores.names, key=lambda name: -self.scores.mean_auc(name).mean)
         ]
-        title = (
-            f"AUC of {self.scores.users:,} tested users; {'sound' if self.sound else 'not sound: shuffled labels are not at 0.5'}"
-        )
+        title = f"AUC of {self.scores.users:,} tested users; self-test: {self.shuffled.verdict}"
         return table(title, ["swipes seen", *map(str, times)], rows)
 
 
@@ -135,15 +127,7 @@ def evaluate(
     bpr = next((peer for peer in choices.peers if peer.name == BPR), None)
     crossing = None if peers is None or bpr is None else crossover(trial.folds, peers, bpr, progress, clock)
     matches = _matches(trial, folds, times, choices.side, progress, runner) if both_ways else None
-    progress.stage(
-        "shuffled decisions", sum(len(learners) + len(times) * min(len(one.tested), MOST_USERS) for one in trial.folds)
-    )
-    shuffled = HoldoutRanking.joined(
-        [
-            shuffled_ranking(fold.trial, partial(contend, traits=fold.traits), times, advance=progress.advance, runner=runner)
-            for fold in folds
-        ]
-    )
+    shuffled = shuffled_check(folds, lambda fold, one: contend(one, fold.traits), times, progress, runner)
     recommendation = recommend(scores, compared, {each.name: each.log_loss.mean for each in probabilities.scores})
     return EvaluationResult(
         trial,
@@ -155,7 +139,7 @@ def evaluate(
         peers,
         crossing,
         matches,
-        shuffled_check(shuffled, _rng(trial, 12)),
+        shuffled,
         mutual.answered,
     )
 

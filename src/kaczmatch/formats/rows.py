@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import json
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -23,6 +24,7 @@ from kaczmatch.formats.text_form import TextForm, not_in_encoding, refuse_spread
 KINDS: Final = ("csv", "jsonl", "parquet")
 ENDINGS: Final = tuple(f".{kind}" for kind in KINDS)
 LONGEST_LINE: Final = 1 << 20
+MOST_COLUMNS: Final = 5_000  # names that are like a missing field are looked for among all of them
 _AT_ONCE = 10_000
 _PEEKED = 500  # lines of JSON that say which columns there are
 
@@ -74,8 +76,16 @@ def open_table(path: Path, kind: str, encoding: str | None = None, delimiter: st
     if kind == "jsonl":
         lines = _lines(path)
         first = list(islice(lines, _PEEKED))
-        return TableFile(tuple(dict.fromkeys(name for row in first for name in row.values)), "JSON Lines", chain(first, lines))
+        columns = dict.fromkeys(name for row in first for name in row.values)
+        _check_number(len(columns), f"the first {_PEEKED} lines have")
+        return TableFile(tuple(columns), "JSON Lines", chain(first, lines))
     return TableFile(_parquet_columns(path), "Parquet", _parquet(path))
+
+
+def _check_number(columns: int, who: str) -> None:
+    if columns > MOST_COLUMNS:
+        several = f"{who} {columns:,} columns, and a table may have {MOST_COLUMNS:,}"
+        raise InvalidInput("columns", f"{several}; leave out those that are no field, tag or feature")
 
 
 def row_number(path: Path, place: int) -> int:
@@ -122,11 +132,12 @@ def _records(reader: Iterator[list[str]]) -> Iterator[Row]:
 
 
 def _check(header: Sequence[str]) -> None:
+    _check_number(len(header), "the header names")
     if not header or not all(header):
         raise InvalidInput("header", "the first line must name every column")
     if any("\0" in name for name in header):
         raise InvalidInput("header", "has NUL characters; if the file is UTF-16 without a mark, name its encoding: utf-16-le")
-    twice = next((name for place, name in enumerate(header) if name in header[:place]), None)
+    twice = next((name for name, times in Counter(header).items() if times > 1), None)
     if twice is not None:
         raise InvalidInput("header", f"names the column {twice!r} twice")
 
@@ -182,6 +193,8 @@ def _object(number: int, line: bytes) -> Row:
         return Row(number, {}, f"is not JSON: {str(error)[:80]}")
     if not isinstance(values, dict):
         return Row(number, {}, "must be an object: {…}")
+    if len(values) > MOST_COLUMNS:
+        return Row(number, {}, f"has {len(values):,} values, and a row may have {MOST_COLUMNS:,}")
     if "\\u0000" in text:
         return Row(number, {}, "has a NUL character")
     return Row(number, values)
@@ -195,9 +208,11 @@ def _parquet_columns(path: Path) -> tuple[str, ...]:
     import polars as pl
 
     try:
-        return tuple(pl.read_parquet_schema(path))
+        columns = tuple(pl.read_parquet_schema(path))
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError, OverflowError) as error:
         raise InvalidInput("path", f"{path.name} cannot be read as Parquet: {str(error)[:200]}") from None
+    _check_number(len(columns), "the file has")
+    return columns
 
 
 def _parquet(path: Path) -> Iterator[Row]:

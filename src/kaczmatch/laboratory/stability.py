@@ -91,18 +91,19 @@ def stability_part(laboratory: Laboratory) -> ReportPart:
     sized = laboratory.plan.sized(replace(HONEST, deck=10, sessions=50))
     markets = max(min(sized.users, UNSEEN) // (2 * SIDE), 1)
     sized = replace(sized, users=2 * SIDE * markets)
+    times = [t for t in (0, *TIMES) if t <= sized.swipes]
     found: dict[tuple[str, int], list[tuple[float, ...]]] = {}
     for seed in range(laboratory.plan.seeds):
         here = world(sized, seed)
         truth = _markets(unit_rows(here.tastes[0]) @ unit_rows(_tags(here)).T)
         best = [market.matching() for market in truth]
-        for name, t, matchings in [*_on_estimates(here, seed), *((PERFECT, t, best) for t in (0, *TIMES))]:
+        for name, t, matchings in [*_on_estimates(here, seed), *((PERFECT, t, best) for t in times)]:
             laboratory.tick(f"{name}, {t} swipes, seed {seed}")
             for market, ideal, partner in zip(truth, best, matchings, strict=True):
                 pairs, lost = int(market.blocking(partner)), market.welfare(ideal) - market.welfare(partner)
                 found.setdefault((name, t), []).append((pairs == 0, pairs, lost))
     means = {key: dict(zip(MEASURES, np.mean(values, axis=0).tolist(), strict=True)) for key, values in found.items()}
-    return _part(means, sorted({t for _, t in means}), markets * laboratory.plan.seeds)
+    return _part(means, times, markets * laboratory.plan.seeds)
 
 
 def _tags(here: World) -> Liking:

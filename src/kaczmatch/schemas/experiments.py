@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import final
 
 from pydantic import Field
@@ -64,6 +65,7 @@ class Contrast(ResponseModel):
 class ExperimentReport(ResponseModel):
     """Exposure and outcomes per arm. The name is empty where no experiment runs."""
 
+    at: datetime = Field(description="The moment it is of.")
     name: str
     assigned: str
     arms: tuple[ArmReport, ...]

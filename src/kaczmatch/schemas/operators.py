@@ -177,8 +177,10 @@ class GroupFigures(ResponseModel):
 
 @final
 class GroupComparison(ResponseModel):
-    """People with a tag or of a kind, and everybody else. Of the first 20,000 people, and the last 20,000 cards and matches."""
+    """People with a tag or of a kind, and all others. Cards, likes and matches are those of the same people, since `since`."""
 
+    at: datetime = Field(description="The moment it is of.")
+    since: datetime | None = Field(description="When the oldest deck was dealt that was looked at; null: there is none.")
     name: str
     members: GroupFigures
     others: GroupFigures

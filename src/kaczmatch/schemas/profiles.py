@@ -107,6 +107,14 @@ class PersonSummary(ResponseModel):
 
 
 @final
+class ErasureStatus(ResponseModel):
+    """How far an erasure is. The person is gone from its beginning on."""
+
+    done: bool = Field(description="Whether nothing of the person is left.")
+    people_left: int = Field(description="Whose records still have traces of the person; at most 1,000 or so are counted.")
+
+
+@final
 class PeoplePage(ResponseModel):
     """Profiles in the order in which people came. `next` is the cursor of the next page; a page may be short before that."""
 

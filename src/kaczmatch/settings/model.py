@@ -191,7 +191,9 @@ class Settings(BaseSettings):
     )
 
     # Limits and retention
-    swipes_a_day: Quota = Field(default=2_000, description="Swipes of one user; none: no limit.")
+    swipes_a_day: Quota = Field(
+        default=2_000, description="Swipes of one user, and as many undos, refused or not; none: no limit."
+    )
     decks_a_day: Quota = Field(default=500, description="Decks of one user; none: no limit.")
     edits_a_day: Quota = Field(default=20, description="Changes of tags by one user; none: no limit.")
     changes_a_day: Quota = Field(

@@ -18,7 +18,7 @@ from sqlalchemy.engine import make_url
 
 from kaczmatch.core.errors import InvalidInput
 from kaczmatch.storage.connecting import connected
-from kaczmatch.storage.copying import copy, counts, empty, go_on_from, last_numbers
+from kaczmatch.storage.copying import copy, counts, empty, forget_processes, go_on_from, last_numbers
 from kaczmatch.storage.database import count_numbers
 from kaczmatch.storage.errors import SchemaOutOfDate
 from kaczmatch.storage.migrating import migrate, pending
@@ -143,6 +143,7 @@ def _into_server(made: Path, url: str, progress: Progress, *, force: bool) -> No
             expected = copy(reading, target, writing, lambda done, total: progress("restoring", done, total))
             if counts(writing) != expected:
                 raise InvalidInput("database", "not every row arrived; nothing was changed")
+            forget_processes(writing)
             go_on_from(target, writing, _later(last_numbers(source, reading)))
             count_numbers(writing, target.placeholder, _BEYOND)
     finally:

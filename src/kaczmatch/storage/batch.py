@@ -183,6 +183,8 @@ class CommitBatch:
 class SqlTransaction:
     """What one work sees and writes. Its writes join the batch when it has returned."""
 
+    committed = False  # other works of the batch may have written what it sees
+
     __slots__ = ("_batch", "_known", "_own", "_writes")
 
     def __init__(self, batch: CommitBatch) -> None:

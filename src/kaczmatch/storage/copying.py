@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from sqlalchemy import Connection
 
-from kaczmatch.service.domain.records import RECORDS, LogRecord, Record
+from kaczmatch.service.domain.records import RECORDS, LogRecord, Record, ServingProcess
 from kaczmatch.storage.codec import codec
 from kaczmatch.storage.database import Database, quoted, rows_of
 from kaczmatch.storage.postgres import Postgres
@@ -23,7 +23,10 @@ def counts(connection: Connection) -> dict[str, int]:
 
 
 def copy(reading: Connection, target: Database, writing: Connection, progress: Progress) -> dict[str, int]:
-    """Every row, within the two transactions; says how many there were in each table."""
+    """Every row, within the two transactions; says how many there were in each table.
+
+    On PostgreSQL all lines of logs get the id of this transaction: they come before everything that is written afterwards.
+    """
     expected = counts(reading)
     done, total = 0, sum(expected.values())
     for kind in RECORDS:
@@ -67,6 +70,11 @@ def _same_in_both(kind: type[Record], row: Sequence[Any]) -> tuple[Any, ...]:
 def empty(connection: Connection) -> None:
     """Take every row away from a server, and its files with them: what was to be scrubbed there is gone too."""
     connection.exec_driver_sql(f"TRUNCATE {quoted(kind.table for kind in RECORDS)}")
+
+
+def forget_processes(connection: Connection) -> None:
+    """Where the processes of another server stood in its logs says nothing here: snapshots of theirs are not used."""
+    connection.exec_driver_sql(f'DELETE FROM "{ServingProcess.table}"')
 
 
 def _logs() -> Iterator[type[Record]]:

@@ -9,12 +9,14 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Sequence
 from enum import Enum
+from threading import Lock
 from typing import Any, Final, TypeVar, final
 
 from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import DBAPIError
 
-from kaczmatch.service.domain.records import SINGLE_ROW, LastPersonNumber, Record
+from kaczmatch.service.domain.records import SINGLE_ROW, LastPersonNumber, LogRecord, Record
+from kaczmatch.service.domain.store import Cursor
 from kaczmatch.storage.codec import Row
 
 Otherwise = TypeVar("Otherwise")
@@ -40,12 +42,14 @@ class PlacesOfPages:
 
     def __init__(self) -> None:
         self._numbers: dict[int, int] = {}
+        self._lock = Lock()
 
     def put(self, person: int, number: int) -> None:
-        self._numbers.pop(person, None)
-        self._numbers[person] = number
-        if len(self._numbers) > MOST_PLACES:
-            self._numbers.pop(next(iter(self._numbers)), None)
+        with self._lock:
+            self._numbers.pop(person, None)
+            self._numbers[person] = number
+            if len(self._numbers) > MOST_PLACES:
+                del self._numbers[next(iter(self._numbers))]
 
     def get(self, person: int, otherwise: Otherwise) -> int | Otherwise:
         return self._numbers.get(person, otherwise)
@@ -58,6 +62,11 @@ class Database(ABC):
     writer: Engine
     readers: Engine
     places: PlacesOfPages
+
+    @property
+    def problem(self) -> str:
+        """Why what is to be done beside commits cannot be done; empty: it can. Commits go on all the same."""
+        return ""
 
     @abstractmethod
     def fetch(
@@ -89,6 +98,12 @@ class Database(ABC):
     @abstractmethod
     def append(self, connection: Connection, kind: type[Record], rows: Sequence[Row]) -> None:
         """Lines of a log, numbered in their order. The first value of each row is ignored: it is the number."""
+
+    @abstractmethod
+    def became_visible(
+        self, connection: Connection, kind: type[LogRecord], since: Cursor | None, limit: int
+    ) -> tuple[Sequence[Sequence[Any]], Cursor]:
+        """`Snapshot.became_visible`, as rows."""
 
     @abstractmethod
     def delete(self, connection: Connection, kind: type[Record], keys: Sequence[Row]) -> None:

@@ -10,7 +10,6 @@ import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from contextlib import suppress
 from itertools import chain
 from threading import Condition, Thread
 from typing import Any, Final, NamedTuple, final
@@ -69,6 +68,7 @@ class GroupCommit:
         self._changed = Condition()
         self._closing = False
         self._expected = 0
+        self._untidy = ""
         self.last_outage: float | None = None  # when a commit last failed for want of a disk or server, by the monotonic clock
         self.observe_commit: Callable[[int], None] = _nobody_observes
         self._thread = Thread(target=self._run, name="kaczmatch group commit", daemon=True)
@@ -184,9 +184,22 @@ class GroupCommit:
                 lost = error
         if lost is not None:
             self._check_committed(lost)
-        with suppress(Exception):  # the works are committed, and a later commit has this to do again
-            self._database.after_commit()
+        self._tidy()
         return results
+
+    def _tidy(self) -> None:
+        """The works are committed whatever comes of it, and a later commit has this to do again."""
+        try:
+            self._database.after_commit()
+        except Exception as error:
+            self._untidy = f"after a commit: {type(error).__name__}: {error}"
+        else:
+            self._untidy = ""
+
+    @property
+    def problem(self) -> str:
+        """Why what is to be done after commits or beside them cannot be done; empty: it can."""
+        return self._untidy or self._database.problem
 
     def _check_committed(self, lost: DBAPIError) -> None:
         committed = self._database.was_committed()

@@ -24,13 +24,14 @@ from kaczmatch.service.domain.records import (
     Record,
     part_of,
 )
-from kaczmatch.service.domain.store import RecordKey, StoreUnavailable
+from kaczmatch.service.domain.store import LINES_AT_ONCE, Cursor, RecordKey, StoreUnavailable
 from kaczmatch.storage.codec import codec
 from kaczmatch.storage.database import PlacesOfPages
 from kaczmatch.storage.errors import DuplicateKey, SearchAfterWrite
 from kaczmatch.storage.searching import check_place
 
 R = TypeVar("R", bound=Record)
+L = TypeVar("L", bound=LogRecord)
 T = TypeVar("T")
 
 Tables = Mapping[type[Record], Mapping[tuple[Any, ...], Record]]
@@ -40,10 +41,11 @@ Tables = Mapping[type[Record], Mapping[tuple[Any, ...], Record]]
 class MemoryReader:
     """What was committed at one moment. `places` are former numbers, `pages` those with which pages ended (`searching`)."""
 
-    def __init__(self, tables: Tables, places: Mapping[int, int], pages: PlacesOfPages) -> None:
+    def __init__(self, tables: Tables, places: Mapping[int, int], pages: PlacesOfPages, *, committed: bool = True) -> None:
         self._tables = tables
         self._places = places
         self._pages = pages
+        self.committed = committed
 
     def get(self, kind: type[R], *key: Any) -> R | None:
         codec(kind).key(key)
@@ -83,7 +85,7 @@ class MemoryReader:
                 return cast("list[R]", [r for r in found if _beyond(place(r), tuple(start[:-1]), newest, True)][skip:][:limit])
         page = [r for r in found if _beyond(place(r), tuple(start), newest, not start)][skip:][:limit]
         for value, (name, person) in zip(place(page[-1]) if page and limit else (), order, strict=False):
-            if person:
+            if person and self.committed:
                 self._pages.put(hash(getattr(page[-1], name)), value)
         return cast("list[R]", page)
 
@@ -107,6 +109,12 @@ class MemoryReader:
 
     def count_of_nobody(self, kind: type[Record], **equal: Any) -> int:
         return sum((record.user,) not in self._tables[Person] for record in self.find(cast("type[Any]", kind), **equal))
+
+    def became_visible(self, kind: type[L], since: Cursor | None, limit: int = LINES_AT_ONCE) -> tuple[list[L], Cursor]:
+        """Commits are in the order of their numbers."""
+        lines = self.find(kind, newest=True, limit=1) if since is None else self.find(kind, after=(since.settled,), limit=limit)
+        last = lines[-1].number if lines else 0 if since is None else since.settled
+        return ([] if since is None else lines), Cursor(last, last)
 
     def _number(self, person: str) -> int | None:
         known = self._tables[PersonNumber].get((part_of(person), person))
@@ -141,11 +149,13 @@ def _beyond(place: tuple[Any, ...], start: tuple[Any, ...], newest: bool, inclus
 class MemoryTransaction:
     """A work's own copy of the tables, which becomes the store's if the work returns."""
 
+    committed = False
+
     def __init__(self, tables: Tables, places: Mapping[int, int], pages: PlacesOfPages) -> None:
         self.tables = {kind: dict(records) for kind, records in tables.items()}
         self.appended: list[LogRecord] = []
         self.places = dict(places)
-        self._reader = MemoryReader(self.tables, self.places, pages)
+        self._reader = MemoryReader(self.tables, self.places, pages, committed=False)
         self._written = False
 
     def get(self, kind: type[R], *key: Any) -> R | None:

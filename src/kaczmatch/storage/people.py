@@ -23,11 +23,12 @@ _BY_NUMBER: Final = ("part", "number")
 
 @final
 class PeopleByNumber:
-    """What one transaction has found out."""
+    """What one transaction has found out. `committed`: it sees nothing else, so others may be told of it."""
 
-    def __init__(self, database: Database, connection: Connection) -> None:
+    def __init__(self, database: Database, connection: Connection, *, committed: bool = False) -> None:
         self.database = database
         self.connection = connection
+        self.committed = committed
         self.numbers: dict[Any, Any] = {None: None, "": 0}
         self.ids: dict[Any, Any] = {None: None, 0: ""}
 

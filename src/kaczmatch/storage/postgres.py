@@ -17,10 +17,11 @@ from sqlalchemy.pool import NullPool
 
 from kaczmatch.service.domain.locks import EVERYTHING
 from kaczmatch.service.domain.records import PARTS as NUMBERED_PARTS
-from kaczmatch.service.domain.records import RECORDS, PersonNumber, Record
-from kaczmatch.service.domain.store import StoreUnavailable
+from kaczmatch.service.domain.records import RECORDS, LogRecord, PersonNumber, Record
+from kaczmatch.service.domain.store import Cursor, StoreUnavailable
 from kaczmatch.storage.codec import Row, codec
 from kaczmatch.storage.database import Database, ErrorKind, PlacesOfPages, count_numbers, execute, rows_of
+from kaczmatch.storage.postgres_log import became_visible
 from kaczmatch.storage.postgres_statements import among, append, counted, select, select_own, upsert
 
 if TYPE_CHECKING:  # whoever keeps to SQLite does not have it
@@ -67,6 +68,10 @@ _OLDER_READERS: Final = (
 )
 _PRIMARY_KEY: Final = (
     "SELECT relname FROM pg_index JOIN pg_class ON pg_class.oid = indexrelid WHERE indrelid = %s::regclass AND indisprimary"
+)
+_LOCKS_THEN_ID: Final = (
+    "SELECT pg_current_xact_id()::text, taken "
+    "FROM (SELECT count(pg_advisory_xact_lock(lock)) AS taken FROM unnest(%s::bigint[]) AS lock) AS locks"
 )
 _IN_FORCE: Final = (
     "SELECT name, current_setting(name) = set_config(name, value, true) "
@@ -145,14 +150,21 @@ class Postgres(Database):
     def delete(self, connection: Connection, kind: type[Record], keys: Sequence[Row]) -> None:
         execute(connection, f'DELETE FROM "{kind.table}" WHERE {among(codec(kind))}', _columns(keys))
 
+    def became_visible(
+        self, connection: Connection, kind: type[LogRecord], since: Cursor | None, limit: int
+    ) -> tuple[Sequence[Sequence[Any]], Cursor]:
+        return became_visible(connection, kind, since, limit)
+
     def start(self, connection: Connection, locks: Sequence[str]) -> None:
-        """Locks are taken in the order of their numbers, so two commits never wait for each other."""
+        """Locks are taken in the order of their numbers, so two commits never wait for each other.
+
+        Whoever waits for a lock has no transaction id yet: it would hold back what is read in order.
+        """
         numbers = sorted({lock_number(lock) for lock in locks} - {WHOLE_STORE})
         how = "" if len(numbers) > MOST_LOCKS or EVERYTHING in locks else "_shared"
-        statement = f"SELECT pg_current_xact_id()::text, pg_advisory_xact_lock{how}({WHOLE_STORE})"
-        self._transaction = rows_of(connection, statement, ())[0][0]
-        if 0 < len(numbers) <= MOST_LOCKS:
-            rows_of(connection, "SELECT pg_advisory_xact_lock(lock) FROM unnest(%s::bigint[]) AS lock", (numbers,))
+        rows_of(connection, f"SELECT pg_advisory_xact_lock{how}({WHOLE_STORE})", ())
+        taken = numbers if len(numbers) <= MOST_LOCKS else []
+        self._transaction = rows_of(connection, _LOCKS_THEN_ID, (taken,))[0][0]
 
     def after_commit(self) -> None:
         """The server looks after its own files."""

@@ -218,6 +218,7 @@ def _was_erased(people: PeopleByNumber, number: int) -> bool:
 
 
 def _remember_place(people: PeopleByNumber, code: Codec[Any], last: Mapping[str, Any]) -> None:
+    """A number that a work has given may be taken back, and be given to somebody else."""
     for name in code.kind.listed_by():
-        if code.column(name).person:
+        if people.committed and code.column(name).person:
             people.database.places.put(hash(last[name]), people.look_up([last[name]])[last[name]])

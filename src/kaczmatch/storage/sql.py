@@ -13,8 +13,8 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
-from kaczmatch.service.domain.records import Record
-from kaczmatch.service.domain.store import RecordKey, StoreUnavailable
+from kaczmatch.service.domain.records import LogRecord, Record
+from kaczmatch.service.domain.store import LINES_AT_ONCE, Cursor, RecordKey, StoreUnavailable
 from kaczmatch.storage.codec import CODECS, codec, text
 from kaczmatch.storage.connecting import connected
 from kaczmatch.storage.database import Database, ErrorKind, quoted, rows_of
@@ -24,6 +24,7 @@ from kaczmatch.storage.people import PeopleByNumber
 from kaczmatch.storage.searching import count, named_with, search, search_people, values
 
 R = TypeVar("R", bound=Record)
+L = TypeVar("L", bound=LogRecord)
 T = TypeVar("T")
 
 
@@ -31,10 +32,12 @@ T = TypeVar("T")
 class SqlReader:
     """What was committed when the first question was asked."""
 
+    committed = True
+
     def __init__(self, database: Database, connection: Connection) -> None:
         self._database = database
         self._connection = connection
-        self._people = PeopleByNumber(database, connection)
+        self._people = PeopleByNumber(database, connection, committed=True)
         self._known: dict[tuple[type[Record], tuple[Any, ...]], Any] = {}  # nothing changes while it reads
 
     def get(self, kind: type[R], *key: Any) -> R | None:
@@ -91,6 +94,11 @@ class SqlReader:
 
     def count_of_nobody(self, kind: type[Record], **equal: Any) -> int:
         return count(self._people, kind, equal, of_nobody=True)
+
+    def became_visible(self, kind: type[L], since: Cursor | None, limit: int = LINES_AT_ONCE) -> tuple[list[L], Cursor]:
+        self._people.next_question()
+        rows, cursor = self._database.became_visible(self._connection, kind, since, limit)
+        return self._people.records(codec(kind), rows), cursor
 
     def numbers_of(self, people: Collection[str]) -> dict[str, int]:
         return self._people.numbers_of(people)
@@ -175,6 +183,10 @@ class SqlStore:
     def last_outage(self) -> float | None:
         """When a commit last failed for want of a disk or server, by the monotonic clock."""
         return self._group.last_outage
+
+    def problem(self) -> str:
+        """Why what is to be done beside commits cannot be done, such as to keep a log short; empty: it can."""
+        return self._group.problem
 
     def observe_commits(self, observe: Callable[[int], None]) -> None:
         """Call something after every commit with the number of its works."""

@@ -11,30 +11,26 @@ import os
 import sqlite3
 import time
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import closing, suppress
+from contextlib import suppress
 from itertools import chain
 from pathlib import Path
-from threading import Lock, Thread
 from typing import Any, Final, final
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event
 from sqlalchemy.exc import DBAPIError
 
-from kaczmatch.service.domain.records import Record
-from kaczmatch.service.domain.store import StoreUnavailable
+from kaczmatch.service.domain.records import LogRecord, Record
+from kaczmatch.service.domain.store import Cursor, StoreUnavailable
 from kaczmatch.storage.codec import Row, codec
-from kaczmatch.storage.database import Database, ErrorKind, PlacesOfPages, count_numbers, drive, execute, rows_of
+from kaczmatch.storage.database import Database, ErrorKind, PlacesOfPages, count_numbers, drive, execute, quoted, rows_of
+from kaczmatch.storage.sqlite_log import SYNCED, WriteAheadLog
 from kaczmatch.storage.sqlite_statements import STATEMENTS, append, delete, select, select_own, upsert
 
 LARGEST: Final = 256  # rows per statement; with the columns of the widest table far below SQLite's 32,766 values
 WAIT: Final = 5.0  # seconds for another process that writes
+WAIT_AGAIN: Final = 0.1  # and as long as it goes on writing, so that a queue of works is not told after one time each
 LOOK_AGAIN: Final = 0.0005  # seconds until it looks again, and later a twentieth of what it has waited: SQLite's own is longer
 LATEST: Final = 0.01  # seconds, so that nobody who has waited long is passed by all who come later
-LONG_LOG: Final = 256 * 2**20  # bytes of write-ahead log beyond which a commit waits for readers, so that it can be emptied
-READER_WAIT: Final = 0.05  # seconds that it waits for them
-MOVING_PAUSE: Final = 0.005  # seconds until it is tried again, while another process moves the log
-SYNCED: Final = "PRAGMA synchronous = FULL"
-MOVE_EVERY: Final = 2.0  # seconds after which the log is moved into the database: pages written often move once
 TRANSIENT_CODES: Final = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
 OUTAGE_CODES: Final = {
     sqlite3.SQLITE_IOERR,
@@ -65,12 +61,6 @@ def padded(keys: Sequence[Row]) -> Iterator[Sequence[Row]]:
         yield [*part, *[(None,) * len(part[0])] * ((1 << (len(part) - 1).bit_length()) - len(part))]
 
 
-def _emptied(cursor: Any, until: float) -> bool:
-    """Whether the log could be moved as a whole, by then."""
-    cursor.execute(f"PRAGMA busy_timeout = {max(1, round(1000 * (until - time.monotonic())))}")
-    return not cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
-
-
 @final
 class Sqlite(Database):
     """One file, and its log beside it."""
@@ -82,9 +72,8 @@ class Sqlite(Database):
         if not url.database or url.database == ":memory:":
             raise ValueError("SQLite needs a file; tests without one use MemoryStore")
         self.file = Path(url.database)
-        self._log = self.file.with_name(f"{self.file.name}-wal")
-        self._too_long = LONG_LOG
-        self._moving, self._moved = Lock(), time.monotonic()
+        self.log = WriteAheadLog(self.file)
+        self._waited_in_vain = False
         if not look_only:
             self._keep_private()
         self._opened = self.file.stat() if self.file.exists() else None
@@ -98,7 +87,7 @@ class Sqlite(Database):
         """Only the owner reads the file. SQLite gives its log and index the same rights."""
         if self.file.parent.is_dir():
             self.file.touch(mode=0o600)
-        for file in (self.file, self._log, self.file.with_name(f"{self.file.name}-shm")):
+        for file in (self.file, self.log.file, self.file.with_name(f"{self.file.name}-shm")):
             with suppress(FileNotFoundError, PermissionError):  # nor can it be helped where somebody else owns it
                 if file.stat().st_mode & 0o077:
                     file.chmod(0o600)
@@ -133,21 +122,25 @@ class Sqlite(Database):
 
     def _begin_writing(self, connection: Connection) -> None:
         """Wait for other processes that write, and go on as soon as one of them has ended."""
-        began = time.monotonic()
+        began, patience = time.monotonic(), min(WAIT, WAIT_AGAIN) if self._waited_in_vain else WAIT
         while True:
             try:
                 drive(connection, "BEGIN IMMEDIATE")
             except DBAPIError as error:
                 waited = time.monotonic() - began
-                if self.kind_of(error) is not ErrorKind.TRANSIENT or waited > WAIT:
+                if self.kind_of(error) is not ErrorKind.TRANSIENT:
                     raise
+                if waited > patience:  # it was tried often enough
+                    self._waited_in_vain = True
+                    raise StoreUnavailable("the database is locked: another process has been writing for seconds") from error
                 time.sleep(min(max(LOOK_AGAIN, waited / 20), LATEST))
             else:
+                self._waited_in_vain = False
                 return
 
     def _looking(self) -> sqlite3.Connection:
         """Without a log nobody has the file open, and no lock is needed, for which SQLite would make files."""
-        unused = "" if self._log.exists() else "&immutable=1"
+        unused = "" if self.log.file.exists() else "&immutable=1"
         return sqlite3.connect(f"{self.file.absolute().as_uri()}?mode=ro{unused}", uri=True, check_same_thread=False)
 
     def fetch(
@@ -187,6 +180,19 @@ class Sqlite(Database):
         for part in parts(rows):
             execute(connection, append(codec(kind), len(part)), tuple(chain.from_iterable(row[1:] for row in part)))
 
+    def became_visible(
+        self, connection: Connection, kind: type[LogRecord], since: Cursor | None, limit: int
+    ) -> tuple[Sequence[Sequence[Any]], Cursor]:
+        """There is one writer at a time, so commits are in the order of their numbers."""
+        names = quoted(codec(kind).names)
+        if since is None:
+            ((last,),) = rows_of(connection, f'SELECT COALESCE(max("number"), 0) FROM "{kind.table}"', ())
+            return (), Cursor(last, last)
+        statement = f'SELECT {names} FROM "{kind.table}" WHERE "number" > ? ORDER BY "number" LIMIT ?'
+        rows = rows_of(connection, statement, (since.settled, limit))
+        last = rows[-1][0] if rows else since.settled
+        return rows, Cursor(last, last)
+
     def delete(self, connection: Connection, kind: type[Record], keys: Sequence[Row]) -> None:
         connection.exec_driver_sql(delete(codec(kind)), list(keys))
 
@@ -204,61 +210,11 @@ class Sqlite(Database):
             raise StoreUnavailable("the database file was replaced: restart the service")
 
     def after_commit(self) -> None:
-        """A thread moves the log into the database from time to time. SQLite empties it only at a moment without readers; where
-        there is never such a moment, a commit waits for one."""
-        try:
-            length = self._log.stat().st_size
-        except FileNotFoundError:
-            return
-        if not self._moving.acquire(blocking=False):
-            return  # the thread is at it
-        handed_over = False
-        try:
-            if length <= LONG_LOG:
-                self._too_long = LONG_LOG  # another process may have emptied it
-            if length > self._too_long:
-                self._too_long = LONG_LOG if self._shorten(READER_WAIT) else 2 * length
-            elif time.monotonic() - self._moved > MOVE_EVERY:
-                Thread(target=self._move_and_release, name="kaczmatch write-ahead log", daemon=True).start()
-                handed_over = True
-        finally:
-            if not handed_over:
-                self._moving.release()
+        self.log.after_commit()
 
-    def _move_and_release(self) -> None:
-        try:
-            self._move()
-        finally:
-            self._moved = time.monotonic()
-            self._moving.release()
-
-    def _move(self) -> None:
-        """What readers allow of the log, while commits go on. If the disk does not, the log has it all the same."""
-        with (
-            suppress(sqlite3.Error),
-            closing(sqlite3.connect(f"{self.file.absolute().as_uri()}?mode=rw", uri=True)) as connection,
-        ):
-            connection.execute(SYNCED).close()
-            connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
-
-    def _shorten(self, wait: float) -> bool:
-        """Move the whole log into the database, if readers and the disk allow it; what is committed is safe in the log.
-
-        SQLite itself waits for readers, and not for another process that moves the log at this moment.
-        """
-        connection, until = self.writer.raw_connection(), time.monotonic() + wait
-        try:
-            cursor = connection.cursor()
-            try:
-                while not (emptied := _emptied(cursor, until)) and time.monotonic() < until:
-                    time.sleep(MOVING_PAUSE)
-                return emptied
-            except sqlite3.OperationalError:  # a full disk, mostly
-                return False
-            finally:
-                cursor.execute("PRAGMA busy_timeout = 0")
-        finally:
-            connection.close()
+    @property
+    def problem(self) -> str:
+        return self.log.problem
 
     def was_committed(self) -> bool | None:
         return None
@@ -275,15 +231,12 @@ class Sqlite(Database):
         """Nothing."""
 
     def bytes_used(self) -> int:
-        return sum(file.stat().st_size for file in (self.file, self._log) if file.exists())
+        return sum(file.stat().st_size for file in (self.file, self.log.file) if file.exists())
 
     def scrub(self, numbers: Collection[int]) -> None:
         """Deleted rows are overwritten at once (`secure_delete`); copies of their pages in the log go with the log."""
         del numbers  # the log is emptied as a whole
-        with self._moving:
-            self._move()  # most of it while commits go on, which the rest stops
-            emptied = self._shorten(WAIT)
-        if not emptied:
+        if not self.log.empty():
             raise StoreUnavailable("somebody reads the database for too long, or its disk is full")
 
     def lock_out_others(self, connection: Connection) -> None:

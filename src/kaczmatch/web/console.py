@@ -8,17 +8,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
-from typing import Final, final
+from dataclasses import dataclass, field
+from typing import Final, TypeVar, TypeVarTuple, Unpack, final
 from urllib.parse import parse_qs
 
+from anyio import CapacityLimiter, to_thread
 from fastapi import APIRouter, HTTPException, Request, Response
-from starlette.concurrency import run_in_threadpool
 
 from kaczmatch.formats.columns import time_text
 from kaczmatch.service.access.console_sessions import LIFE, ConsoleSessions
 from kaczmatch.service.access.credentials import Caller, Unauthenticated
 from kaczmatch.web.pages import STRICT, Site, SitePage, headers_of
+
+T = TypeVar("T")
+Values = TypeVarTuple("Values")
 
 _FORMS: Final = {**STRICT, "form-action": "'self'"}
 PATH: Final = "/console"
@@ -42,6 +45,7 @@ class Console:
     admitted: Callable[[Request, Caller], bool]
     is_local: Callable[[Request], bool]
     hold_back: Callable[[Request], Awaitable[None]]
+    _threads: CapacityLimiter = field(default_factory=lambda: CapacityLimiter(1), init=False)
 
     def router(self) -> APIRouter:
         router = APIRouter(prefix=PATH, include_in_schema=False)
@@ -66,12 +70,12 @@ class Console:
         _check_same_site(request)
         form = parse_qs((await request.body())[:_LONGEST].decode("utf-8", "replace"))
         try:
-            secret, caller = await run_in_threadpool(self.sessions.begin, form.get("key", [""])[0].strip())
+            secret, caller = await self._session(self.sessions.begin, form.get("key", [""])[0].strip())
         except Unauthenticated:
             await self.hold_back(request)
             return self._login("That is not a valid key with the operator's scope.", 403)
         if not self.admitted(request, caller):
-            await run_in_threadpool(self.sessions.end, secret)
+            await self._session(self.sessions.end, secret)
             return self._login("That key works on the machine of the service only.", 403)
         answer = Response(status_code=303, headers={"Location": PATH})
         age, secure = int(LIFE.total_seconds()), not self.is_local(request)
@@ -80,7 +84,7 @@ class Console:
 
     async def logout(self, request: Request) -> Response:
         _check_same_site(request)
-        await run_in_threadpool(self.sessions.end, request.cookies.get(COOKIE, ""))
+        await self._session(self.sessions.end, request.cookies.get(COOKIE, ""))
         answer = Response(status_code=303, headers={"Location": PATH})
         answer.delete_cookie(COOKIE, path=PATH, secure=not self.is_local(request), httponly=True, samesite="strict")
         return answer
@@ -90,13 +94,17 @@ class Console:
         _check_same_site(request)
         if await self._caller(request) is None:
             raise HTTPException(401)
-        token, expires, caller = await run_in_threadpool(self.sessions.token, request.cookies.get(COOKIE, ""))
+        token, expires, caller = await self._session(self.sessions.token, request.cookies.get(COOKIE, ""))
         content = {"token": token, "expires": time_text(expires), "scopes": sorted(caller.scopes)}
         return Response(json.dumps(content), media_type="application/json")
 
+    async def _session(self, act: Callable[[Unpack[Values]], T], *values: *Values) -> T:
+        """In a thread that no other request can fill."""
+        return await to_thread.run_sync(act, *values, limiter=self._threads)
+
     async def _caller(self, request: Request) -> Caller | None:
         secret = request.cookies.get(COOKIE, "")
-        caller = await run_in_threadpool(self.sessions.caller, secret) if secret else None
+        caller = await self._session(self.sessions.caller, secret) if secret else None
         return caller if caller is not None and self.admitted(request, caller) else None
 
     def _login(self, wrong: str = "", status: int = 200) -> Response:

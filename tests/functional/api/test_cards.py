@@ -36,7 +36,7 @@ def test_data_comes_back_on_cards_and_matches_and_teaches_nothing(service: Servi
     assert service.ok("GET", f"/people/{two}/export")["profile"]["data"] == DATA
     assert "img.example" not in service.call("GET", f"/people/{one}/export").text
     assert all(b"img.example" not in (event.features or b"") for event in service.events(one))
-    service.ok("DELETE", f"/people/{two}")
+    service.erase(two)
     with service.system.store.read() as reader:
         assert all("img.example" not in person.data for person in reader.find(Person))
 

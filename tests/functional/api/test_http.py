@@ -69,7 +69,7 @@ def test_a_wrong_method_names_the_right_ones(one_service: Service) -> None:
     assert (answer.status_code, answer.headers["Allow"]) == (405, "POST")
 
 
-def raw(service: Service, request: bytes) -> tuple[int, dict[str, str]]:
+def answered(service: Service, request: bytes) -> tuple[int, bytes]:
     """Status and body of what no client library would send."""
     host, port = urlsplit(service.address).netloc.split(":")
     with socket.create_connection((host, int(port)), timeout=20) as opened:
@@ -77,7 +77,12 @@ def raw(service: Service, request: bytes) -> tuple[int, dict[str, str]]:
         got = b""
         while piece := opened.recv(65_536):
             got += piece
-    return int(got[9:12]), json.loads(got.partition(b"\r\n\r\n")[2])
+    return int(got[9:12]), got.partition(b"\r\n\r\n")[2]
+
+
+def raw(service: Service, request: bytes) -> tuple[int, dict[str, str]]:
+    status, body = answered(service, request)
+    return status, json.loads(body)
 
 
 def headed(service: Service, line: str, *headers: str, body: str = "") -> bytes:
@@ -106,6 +111,15 @@ def test_a_header_that_must_stand_alone_is_refused_twice(stored: Service, line: 
     status, told = raw(stored, headed(stored, line, header, "Content-Length: 2", body="{}"))
     assert (status, told["code"]) == (400, "http")
     assert header.partition(":")[0] in told["detail"]
+
+
+@pytest.mark.parametrize("line", ["GET /v1/vocabulary", "GET /v1/health/live", "PUT /v1/people/ada/swipes/one", "GET /console"])
+def test_a_request_without_host_is_refused_unless_it_is_of_http_1_0(stored: Service, line: str) -> None:
+    told = headed(stored, line, "Content-Length: 2", body="{}").replace(b"Host: localhost\r\n", b"")
+    status, problem = raw(stored, told)
+    assert (status, problem["code"]) == (400, "http")
+    assert "Host" in problem["detail"]
+    assert answered(stored, told.replace(b"HTTP/1.1", b"HTTP/1.0"))[0] != 400
 
 
 @pytest.mark.parametrize("path", ["/v1/people/ada", "/v1/people/ada/swipes/one", "/console/login"])

@@ -5,14 +5,17 @@ from __future__ import annotations
 import json
 import socket
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from kaczmatch.app import asgi
+from kaczmatch.app import asgi, composition
+from kaczmatch.app.composition import context_of, open_store
 from kaczmatch.app.health import ProcessHealth
 from kaczmatch.app.logs import log_file
 from kaczmatch.app.server import announce_start
+from kaczmatch.service.meeting.serving_index import ServingIndex
 from kaczmatch.settings.model import Settings
 from kaczmatch.storage import MemoryStore
 from worlds.town import Town
@@ -70,3 +73,19 @@ def test_threads_of_every_worker_take_turns_quickly(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(sys, "setswitchinterval", said.append)
     asgi.create()
     assert said == [asgi.TURN_SECONDS]
+
+
+def test_a_damaged_snapshot_is_one_line_in_the_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = list[tuple[str, str]]()
+    monkeypatch.setattr(composition.log, "warning", lambda event, *, why, advice: lines.append((event, f"{why}; {advice}")))
+    settings = Settings(data=tmp_path)
+    with closing(open_store(settings)) as store:
+        index = ServingIndex(context_of(settings, store))
+        (tmp_path / "snapshot").mkdir()
+        (tmp_path / "snapshot" / "index.json").write_bytes(b"nothing")
+        index.load()
+        assert not index.snapshot_problem
+        index.close()
+    assert [event for event, _ in lines] == ["snapshot thrown away"]
+    assert str(tmp_path / "snapshot") in lines[0][1]
+    assert not (tmp_path / "snapshot").exists()

@@ -80,3 +80,8 @@ def test_zero_stays_zero_when_normalised() -> None:
     v = np.zeros(5)
     normalise(v)
     assert not v.any()
+
+
+def test_the_cosine_with_nothing_is_zero() -> None:
+    assert cosine_from_products(0.0, 4.0, 0.0) == cosine_from_products(0.0, 0.0, 4.0) == 0.0
+    assert cosine_from_products(2.0, 4.0, 4.0) == 0.5

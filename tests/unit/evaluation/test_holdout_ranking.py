@@ -10,11 +10,9 @@ import pytest
 import kaczmatch
 from kaczmatch import InvalidInput
 from kaczmatch.core import ranking_metrics as ranking
-from kaczmatch.evaluation.measures.bootstrap import Resamples
 from kaczmatch.evaluation.measures.bootstrap_scores import BootstrapScores
 from kaczmatch.evaluation.measures.holdout_ranking import APPEAL, OWN_RATE, RANDOM, HoldoutRanking, holdout_ranking, usable_times
 from kaczmatch.evaluation.measures.recommendation import recommend
-from kaczmatch.evaluation.measures.shuffled_labels import shuffled_check
 from kaczmatch.evaluation.protocol.contenders import TRAITS, Contender, contenders, published_start
 from kaczmatch.evaluation.protocol.trial import Protocol, Trial
 from kaczmatch.evaluation.reporting.ranking import ranking_tables
@@ -143,17 +141,6 @@ def test_bytes_are_not_paid_for_with_log_loss(
     spared = recommend(equal, among, log_loss)
     assert (spared.chosen, spared.best, spared.costly) == ("probit", "probit", ["block-nk"])
     assert recommend(equal, among, {"probit": 0.5, "block-nk": 0.505}).chosen == "block-nk"
-
-
-def test_a_leak_is_noticed_and_chance_is_not_taken_for_one() -> None:
-    rng = np.random.default_rng(0)
-    names = ["fair", "peeks", OWN_RATE]
-    auc = 0.5 + 0.1 * rng.normal(size=(2, 200, 3)) + np.array([0.0, 0.1, 0.0])
-    check = shuffled_check(HoldoutRanking(names, (0, 5), np.arange(200), auc, auc, auc), rng)
-    assert [score.sound for score in check.scores] == [True, False, True]
-    assert not check.sound
-    assert check.farthest.name == "peeks"
-    assert Resamples(auc[0], rng).mean(0).low < 0.5
 
 
 def test_what_hearing_of_others_costs_where_nobody_has_decided_has_an_interval() -> None:

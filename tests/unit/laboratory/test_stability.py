@@ -49,6 +49,12 @@ def test_welfare_is_the_place_of_a_partner_in_the_own_order() -> None:
     assert market.welfare(np.array([0, 1, 2, 3])) == pytest.approx(np.mean([0.0, 0.25, 0.5, 0.75]))
 
 
+def test_a_quick_run_ends_where_its_swipes_end() -> None:
+    ((_, make),) = parts_of("stability", None)
+    stable, *_ = make(Laboratory(Plan(seeds=1, users=20, quick=True), lambda _: None)).tables
+    assert list(stable.rows[0]) == ["learner", *(f"after_{t}" for t in (0, 10, 20, 50, 100))]
+
+
 def test_the_truth_leaves_no_blocking_pairs_and_swipes_make_them_fewer() -> None:
     ((_, make),) = parts_of("stability", None)
     stable, blocking, lost = make(Laboratory(Plan(seeds=2, users=60), lambda _: None)).tables

@@ -9,7 +9,6 @@ from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from typing import Any
-from zlib import crc32
 
 import numpy as np
 import pytest
@@ -18,8 +17,10 @@ from hypothesis import strategies as st
 from numpy import lib
 
 from kaczmatch import InvalidInput, learner
-from kaczmatch.recommend.index import columns, storage
+from kaczmatch.recommend.index import checked_files, columns, storage
 from kaczmatch.recommend.index.candidate_index import CandidateIndex
+from kaczmatch.recommend.index.checked_files import ABOUT, sealed, unsealed
+from kaczmatch.recommend.index.chunk_bounds import count_learned
 from kaczmatch.recommend.people.filters import FilterColumns
 from kaczmatch.recommend.people.profile import Profile
 from kaczmatch.recommend.people.schema import DATING
@@ -80,15 +81,14 @@ def test_a_damaged_or_foreign_folder_is_refused(crowd: Callable[..., Any], tmp_p
     with pytest.raises(InvalidInput, match="not a saved index"):
         CandidateIndex.open(tmp_path / "nothing", people.learner)
     about = tmp_path / "index" / "index.json"
-    text = about.read_text()
-    other = text.partition("\n")[2].replace('"format": 4', '"format": 9')
-    about.write_text(f"{crc32(other.encode()):08x}\n{other}")
+    text = about.read_bytes()
+    about.write_bytes(sealed(unsealed(text, ABOUT).replace(b'"format": 5', b'"format": 9'), ABOUT))
     with pytest.raises(InvalidInput, match="format 9"):
         CandidateIndex.open(tmp_path / "index", people.learner)
-    about.write_text(text.replace('"format": 4', '"format": 5'))
+    about.write_bytes(text.replace(b'"format": 5', b'"format": 6'))
     with pytest.raises(InvalidInput, match="damaged"):
         CandidateIndex.open(tmp_path / "index", people.learner)
-    about.write_text(text)
+    about.write_bytes(text)
     path = tmp_path / "index" / "tags.npy"
     path.write_bytes(path.read_bytes()[:-100])
     with pytest.raises(InvalidInput, match="damaged"):
@@ -242,3 +242,57 @@ def test_a_chunk_that_is_split_keeps_an_overwritten_row_apart_and_no_copies(tmp_
     behind = np.arange(columns.CHUNK) >= table.used[:, None]
     assert not table.columns.i_am[behind].any()
     assert not table.columns.born[behind].any()
+
+
+def rewritten(folder: Path, **changed: Any) -> None:
+    """The same folder with other arrays under right checksums, as another program would have written it."""
+    about, arrays = storage.read_about(folder), checked_files.opened(folder)
+    values = {name: np.array(array) for name, array in arrays.items()}
+    for name, change in changed.items():
+        change(values[name])
+    for path in folder.iterdir():
+        path.unlink()
+    checked_files.write(folder, {name: said for name, said in about.items() if name != "arrays"}, values, {})
+
+
+def put(place: tuple[int, ...], value: int) -> Callable[[np.ndarray], None]:
+    return lambda array: array.__setitem__(place, value)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"learned": put((0, 3), 7)},
+        {"used": put((0,), 5_000)},
+        {"used": put((0,), -1)},
+        {"kind": put((0,), 31)},
+        {"person": put((0, 0), -5)},
+        {"person": put((0, 1), 1 << 30)},
+        {"home": put((2,), 1 << 40)},
+        {"home": put((2,), -1)},
+        {"id_begins": put((3,), 1 << 40)},
+        {"id_begins": put((3,), -8)},
+        {"id_slots": put((0,), 1 << 30)},
+        {"id_slots": lambda slots: slots.fill(1)},
+    ],
+    ids=" ".join,
+)
+def test_kernels_take_nothing_on_trust(crowd: Callable[..., Any], tmp_path: Path, changed: dict[str, Any]) -> None:
+    """Not even from files whose checksums are right: a kernel would read and write anywhere, or search without end."""
+    people = crowd(20)
+    people.index.save(tmp_path / "index")
+    rewritten(tmp_path / "index")
+    assert len(CandidateIndex.open(tmp_path / "index", people.learner)) == 20
+    rewritten(tmp_path / "index", **changed)
+    with pytest.raises(InvalidInput, match="damaged one"):
+        CandidateIndex.open(tmp_path / "index", people.learner)
+
+
+def test_a_flag_that_is_no_flag_moves_no_row_out_of_its_chunk() -> None:
+    flags = np.zeros((1, columns.CHUNK), np.uint8)
+    flags[0, [1, 5, 9]] = [255, 2, 1]
+    learned = np.zeros(1, np.int32)
+    one, other = count_learned(flags, np.array([10], np.int32), np.zeros(1, np.int64), learned)
+    assert learned.tolist() == [3]
+    assert sorted(one.tolist()) == [0, 2]
+    assert sorted(other.tolist()) == [5, 9]

@@ -200,7 +200,7 @@ def test_an_answer_that_comes_when_a_unit_has_been_counted_changes_nothing() -> 
     counted = sum(arm.units * arm.outcomes[0].mean.value * 6 for arm in before.arms if arm.outcomes[0].mean is not None)
     assert counted == pytest.approx(len(swipes))
     answer(2)
-    assert report(town) == before
+    assert report(town).model_copy(update={"at": before.at}) == before
 
 
 @pytest.mark.parametrize(

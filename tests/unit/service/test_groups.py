@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from kaczmatch.core.errors import InvalidInput
@@ -25,3 +26,36 @@ def test_people_with_a_tag_are_compared_with_all_others() -> None:
     assert compare_group(town.context, "woman").members.people == 1
     with pytest.raises(InvalidInput, match="jazz"):
         compare_group(town.context, "jaz")
+
+
+def test_cards_likes_and_matches_are_of_the_same_people_on_both_sides() -> None:
+    """Of many people a sample is looked at, whoever came first or last. Nobody counts in one figure and not in another."""
+    town = Town(MemoryStore())
+    town.populate(400)
+    for place in range(0, 400, 2):
+        for other in [card.person.id for card in town.deck(f"p{place}").cards]:
+            town.swipe_outside(f"p{place}", other)
+            town.swipe_outside(other, f"p{place}")
+    whole = [compare_group(town.context, "woman", most=400).members, compare_group(town.context, "man", most=400).members]
+    assert [one.people for one in whole] == [200, 200]
+    assert whole[0].matches == whole[1].matches > 0
+    sampled = [compare_group(town.context, "woman", most=100, seed=seed) for seed in range(20)]
+    assert sampled[0] == compare_group(town.context, "woman", most=100, seed=0)
+    assert all(100 <= one.members.people + one.others.people < 110 for one in sampled)
+    by_person = np.mean(
+        [[one.members.matches / one.members.people, one.others.matches / one.others.people] for one in sampled], axis=0
+    )
+    assert by_person == pytest.approx([one.matches / one.people for one in whole], rel=0.1)
+
+
+def test_matches_of_before_the_decks_that_are_looked_at_do_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    town = Town(MemoryStore())
+    town.couples(2)
+    town.swipe("w0", "m0")
+    town.swipe("m0", "w0")
+    town.wait(days=1)
+    last = town.deck("w1").deck
+    monkeypatch.setattr("kaczmatch.service.operations.groups._DECKS", 1)
+    found = compare_group(town.context, "man")
+    assert last is not None
+    assert (found.since, found.members.cards, found.members.matches) == (last.at, 2, 0)

@@ -20,7 +20,7 @@ from kaczmatch.service.experiments.off_policy import OffPolicyEvaluation, Target
 from kaczmatch.service.experiments.report import ExperimentReports
 from kaczmatch.service.meeting.daily_picks import DailyPicks
 from kaczmatch.service.meeting.profiles import columns_of, profile_of
-from kaczmatch.service.operations.picks_job import PicksJob, given_ids
+from kaczmatch.service.operations.picks_job import GivenPicks, PicksJob
 from kaczmatch.storage.memory import MemoryStore
 from worlds.town import Town
 
@@ -30,7 +30,7 @@ def made(town: Town, k: int = 3, rule: str = "top") -> tuple[PickMarket, Assigne
 
 
 def publish(town: Town, k: int = 3, rule: str = "top") -> int:
-    return PicksJob(town.context).publish(given_ids(*made(town, k, rule)), rule)
+    return PicksJob(town.context).publish(GivenPicks(*made(town, k, rule)), rule)
 
 
 def shown(town: Town, user: str) -> list[str]:
@@ -53,7 +53,7 @@ def test_picks_pass_every_filter_and_leave_out_what_decks_leave_out(town: Town) 
     town.swipe("w4", "m4", "skip")
     town.wait(days=20)
     town.swipe("w5", "m5", "skip")
-    given = dict(given_ids(*made(town, 10)))
+    given = dict(GivenPicks(*made(town, 10)))
     pairs = {(user, other) for user, cards in given.items() for other, _ in cards}
     with town.context.store.read() as reader:
         people = {one.id: one for one in reader.find(Person)}
@@ -73,9 +73,9 @@ def test_who_was_passed_is_picked_again_where_repeats_are_allowed_and_the_cooldo
     town = Town(MemoryStore(), repeats=True)
     town.couples(2)
     town.swipe("w0", "m0", "pass")
-    assert "m0" not in dict(dict(given_ids(*made(town)))["w0"])
+    assert "m0" not in dict(dict(GivenPicks(*made(town)))["w0"])
     town.wait(days=20)
-    assert "m0" in dict(dict(given_ids(*made(town)))["w0"])
+    assert "m0" in dict(dict(GivenPicks(*made(town)))["w0"])
 
 
 def test_picks_are_shown_with_reasons_by_the_viewers_own_liking_and_without_probabilities(town: Town) -> None:
@@ -134,7 +134,7 @@ def test_who_is_gone_is_in_nobodys_picks_a_moment_later(town: Town, how: str) ->
 
 def test_who_is_erased_while_picks_are_published_stays_erased(town: Town) -> None:
     town.couples(3)
-    given = given_ids(*made(town))
+    given = GivenPicks(*made(town))
     town.erasing.erase("m1")
     PicksJob(town.context).publish(given, "top")
     assert town.find(Pick, candidate="m1") == town.find(Pick, user="m1") == []
@@ -189,7 +189,7 @@ def test_an_edition_that_was_interrupted_is_not_shown_and_goes_with_the_next(tow
             return store.write(*given, **options)  # type: ignore[arg-type]
 
     broken = PicksJob(replace(town.context, store=Interrupted()))  # type: ignore[arg-type]
-    given = given_ids(*made(town))
+    given = GivenPicks(*made(town))
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr("kaczmatch.service.operations.picks_job._USERS", 1)
         with pytest.raises(KeyboardInterrupt):
@@ -206,15 +206,19 @@ def test_an_edition_that_was_interrupted_is_not_shown_and_goes_with_the_next(tow
 def test_the_service_publishes_once_a_day_from_its_hour_on(town: Town) -> None:
     town.couples(3)
     town.wait(hours=(24 - town.now.hour) % 24)
-    job, rule = PicksJob(town.context), assignment("stable")
-    assert job.run_if_due(6, 2, rule) is None
+    job = PicksJob(town.context)
+
+    def make() -> int:
+        return job.make(2, assignment("stable"))
+
+    assert job.run_if_due(6, make) is None
     town.wait(hours=6)
-    assert job.run_if_due(6, 2, rule) == 1
-    assert job.run_if_due(6, 2, rule) is None
+    assert job.run_if_due(6, make) == 1
+    assert job.run_if_due(6, make) is None
     town.wait(hours=12)
-    assert job.run_if_due(6, 2, rule) is None
+    assert job.run_if_due(6, make) is None
     town.wait(hours=12)
-    assert job.run_if_due(6, 2, rule) == 2
+    assert job.run_if_due(6, make) == 2
     assert [one.assignment for one in town.find(PublishedPicks)] == ["stable"]
 
 

@@ -98,7 +98,7 @@ def test_that_enough_have_swiped_is_found_without_loading_them() -> None:
                     loaded.extend(found := reader.find(kind, **equal))
                     return found
 
-                yield SimpleNamespace(get=reader.get, find=find)
+                yield SimpleNamespace(get=reader.get, find=find, committed=True)
 
     with store.read() as reader:
         assert [have_swiped(reader, 1, people) for people in (0, 1, 2, 3)] == [True, True, True, False]

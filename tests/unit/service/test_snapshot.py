@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from kaczmatch.app.backups import back_up, restore
-from kaczmatch.recommend.index import storage
+from kaczmatch.recommend.index import checked_files
 from kaczmatch.service.domain.records import Change, ServingProcess
 from kaczmatch.service.domain.snapshot_files import SnapshotFiles
 from kaczmatch.service.meeting import snapshot_keeping
@@ -168,14 +168,40 @@ def test_terms_that_came_since_are_added(town: Town) -> None:
     assert known(index, town, compact=False) == known(from_store(town), town, compact=False)
 
 
-def test_a_damaged_one_is_built_anew(town: Town, files: SnapshotFiles) -> None:
+def test_a_damaged_one_is_thrown_away_and_built_anew(town: Town, files: SnapshotFiles) -> None:
     renewed(town)
-    for damage in ("index.json", "mean.npy", "home.npy"):
-        file = files.folder / damage
+    said = list[str]()
+    noticing = SnapshotFiles(files.folder, least_people=0, on_damage=said.append)
+    for number, name in enumerate(("index.json", "mean.npy", "home.npy"), 1):
+        file = files.folder / name
         file.write_bytes(file.read_bytes()[:-40])
-        index, built = started(town)
-        assert built == [1], damage
+        index, built = started(town, snapshot=noticing)
+        assert built == [1], name
+        assert (len(said), name.removesuffix(".npy") in said[-1]) == (number, True)
         assert known(index, town) == known(from_store(town), town)
+        assert started(town, snapshot=noticing)[1] == []
+
+
+def test_a_damaged_list_of_changes_makes_it_useless_and_half_a_line_of_it_does_not(town: Town, files: SnapshotFiles) -> None:
+    """Half a line is what a power cut leaves, and the store still has what it tells of."""
+    renewed(town)
+    for user in ("m2", "m3"):
+        town.people.pause(user, True).result()
+        town.world.follow()
+    file, said = files.folder / "changed", list[str]()
+    whole = file.read_bytes()
+    assert whole.count(b"\n") == 2
+    file.write_bytes(whole[:-3])
+    index, built = started(town)
+    assert built == []
+    assert known(index, town) == known(from_store(town), town)
+    town.people.pause("m4", True).result()
+    town.world.follow()
+    file.write_bytes(whole[:12] + b"7" + whole[13:])
+    index, built = started(town, snapshot=SnapshotFiles(files.folder, least_people=0, on_damage=said.append))
+    assert built == [1]
+    assert said == [f"{files.folder}: changed is damaged, or of another release"]
+    assert known(index, town) == known(from_store(town), town)
 
 
 def test_without_room_for_one_a_process_has_everybody_for_itself(
@@ -187,7 +213,7 @@ def test_without_room_for_one_a_process_has_everybody_for_itself(
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), path)
 
     shutil.rmtree(files.folder)
-    monkeypatch.setattr(storage, "_synced", no_room)
+    monkeypatch.setattr(checked_files, "_synced", no_room)
     index, built = started(town)
     assert built == [1]
     assert known(index, town) == known(from_store(town), town)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import threading
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -12,7 +13,7 @@ import numpy as np
 import pytest
 
 from kaczmatch.recommend.decks.policy import PaperPolicy
-from kaczmatch.recommend.index import storage
+from kaczmatch.recommend.index import checked_files, storage
 from kaczmatch.service.domain.snapshot_files import SnapshotFiles
 from kaczmatch.service.meeting import snapshot_keeping
 from kaczmatch.service.meeting.serving_index import ServingIndex
@@ -132,37 +133,97 @@ def test_whoever_waits_for_the_end_of_a_session_is_overwritten_too(tmp_path: Pat
         assert [path.name for path in files.folder.iterdir() if b"w3" in path.read_bytes()] == []
 
 
+class Killed(BaseException):
+    """So that nothing in between handles it."""
+
+
 def test_an_erasure_that_was_interrupted_is_done_when_it_is_tried_again(
     town: Town, files: SnapshotFiles, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """Wherever it was killed. A process that starts in between goes by the same files, without that person."""
+    """Wherever it was killed: nothing of it was done, or all of it by a process that starts in between. Nothing looks damaged."""
     renewed(town)
     whole = shutil.copytree(files.folder, tmp_path / "whole")
 
-    def arrays() -> dict[str, bytes]:
-        """All but the hash table: once nothing else is left, an identifier is not looked for again."""
-        return {path.name: path.read_bytes() for path in files.folder.glob("*.npy") if path.name != "id_slots.npy"}
+    def content() -> dict[str, bytes]:
+        return {path.name: path.read_bytes() for path in files.folder.iterdir()}
 
-    synced = list[int]()
+    before, syncs = content(), 0
     with monkeypatch.context() as patch:
-        patch.setattr(storage.os, "fsync", synced.append)
+        patch.setattr(checked_files.os, "fsync", lambda _: None)
         assert storage.overwrite(files.folder, "w0")
     assert not storage.overwrite(files.folder, "w0")
-    overwritten = arrays()
-    for last in range(0, len(synced), 4):
+    overwritten, finished = content(), list[bool]()
+    for last in range(1_000):
         shutil.rmtree(files.folder)
         shutil.copytree(whole, files.folder)
         left = iter(range(last))
+
+        def kill(_: int, left: Iterator[int] = left) -> None:
+            if next(left, None) is None:
+                raise Killed
+
         with monkeypatch.context() as patch:
-            patch.setattr(storage.os, "fsync", lambda _, left=left: next(left))
-            with pytest.raises(StopIteration):
+            patch.setattr(checked_files.os, "fsync", kill)
+            try:
                 storage.overwrite(files.folder, "w0")
+            except Killed:
+                syncs += 1
+            else:
+                break
         index, built = started(town)
         assert built == []
-        assert "w0" not in index.recommender.index
-        assert len(index) == 9
+        finished.append("w0" not in index.recommender.index)
+        assert content() == (overwritten if finished[-1] else before)
+        assert len(index) == 10 - finished[-1]
         storage.overwrite(files.folder, "w0")
-        assert arrays() == overwritten
+        assert content() == overwritten
+    assert syncs > 20
+    assert finished[3:] == [True] * (syncs - 3)
+
+
+def test_an_erasure_that_was_announced_and_not_begun_is_nothing(town: Town, files: SnapshotFiles) -> None:
+    """The process was killed, or the power was cut, while it wrote down what it was about to overwrite."""
+    renewed(town)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(checked_files, "_finish", lambda *_: None)
+        storage.overwrite(files.folder, "w0")
+    announced = files.folder / "overwriting"
+    os.truncate(announced, announced.stat().st_size // 2)
+    index, built = started(town)
+    assert built == []
+    assert not announced.exists()
+    assert known(index, town) == known(from_store(town), town)
+    town.erasing.erase("w0")
+    assert files.folder.exists()
+    assert [path.name for path in files.folder.iterdir() if b"w0" in path.read_bytes()] == []
+
+
+def test_an_erasure_waits_for_a_process_that_opens_the_files(town: Town, files: SnapshotFiles) -> None:
+    """It would see half of it, and take that for damage. Several may open them at a time."""
+    renewed(town)
+    other = SnapshotFiles(files.folder)
+    erasing = threading.Thread(target=other.overwrite, args=("w3",))
+    with files.reading():
+        erasing.start()
+        erasing.join(0.2)
+        assert started(town)[1] == []
+        assert b"w3" in (files.folder / "id_text.npy").read_bytes()
+    erasing.join()
+    assert b"w3" not in (files.folder / "id_text.npy").read_bytes()
+    assert started(town)[1] == []
+
+
+def test_an_erasure_takes_no_damage_for_right(town: Town, files: SnapshotFiles) -> None:
+    """What it overwrites gets new checksums, and with them what else lies there."""
+    renewed(town)
+    file = files.folder / "tags.npy"
+    data = bytearray(file.read_bytes())
+    data[200] ^= 1  # the tags of somebody else
+    file.write_bytes(data)
+    said = list[str]()
+    SnapshotFiles(files.folder, on_damage=said.append).overwrite("m1")
+    assert said == [f"{files.folder}: tags.npy is damaged"]
+    assert not files.folder.exists()
 
 
 def test_one_that_waits_to_be_swapped_in_was_not_left_behind(town: Town, files: SnapshotFiles) -> None:

@@ -25,6 +25,7 @@ from kaczmatch.service.operations.trait_pass import TraitPass
 from kaczmatch.service.operations.verification import verify
 from kaczmatch.settings.model import Settings
 from kaczmatch.storage import MemoryStore
+from kaczmatch.storage.memory import MemoryTransaction
 from worlds.town import TAGS, Town
 
 TRAITS, DIRECTIONS = 2, 3
@@ -146,6 +147,40 @@ def test_a_model_with_traits_follows_the_log_and_swipes_go_on(monkeypatch: pytes
     assert {one.user: one.state for one in town.find(StoredState, model=3)} == states
     kept = {one.user: one.sums for one in town.find(StoredTraits, model=3)}
     assert kept == {user: some for user, some in sums.items() if user in kept}
+
+
+def test_the_commit_that_ends_a_pass_reads_nobodys_whole_log(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where people answered again, before and after a reset."""
+    town = Town(MemoryStore())
+    town.couples(3)
+    find = MemoryTransaction.find
+
+    def bounded(transaction: MemoryTransaction, kind: type[Any], **how: Any) -> list[Any]:
+        assert kind is not Event or how.get("limit")
+        return find(transaction, kind, **how)
+
+    for user in ("w0", "w1"):
+        town.import_swipe(user, "m0")
+        town.import_swipe(user, "m1", "pass")
+    town.undoing.reset("w1").result()
+    for user in ("w0", "w1"):
+        town.import_swipe(user, "m0", "pass")
+        town.import_swipe(user, "m0")
+    came: list[str] = []
+
+    def look_ahead(trait_pass: TraitPass) -> Any:
+        found = looked(trait_pass)
+        if not came:
+            came.append(town.import_swipe("w1", "m1").event.id)  # after the look, and after a reset
+        return found
+
+    looked = TraitPass.look_ahead
+    monkeypatch.setattr(TraitPass, "look_ahead", look_ahead)
+    monkeypatch.setattr(MemoryTransaction, "find", bounded)
+    monkeypatch.setattr("kaczmatch.service.operations.trait_pass._AT_ONCE", 2)
+    assert town.relearning.relearn("probit-traits", SHAPE, a_prior()) == 2
+    assert came
+    assert verify(town.context).problems == ()
 
 
 @pytest.mark.parametrize(("full", "slug"), [(False, "probit-diag"), (True, "probit")])

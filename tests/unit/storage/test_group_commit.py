@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
@@ -325,3 +326,45 @@ def test_closing_does_not_wait_for_those_who_might_come(url: str, monkeypatch: p
     last = kept.write(put("last"))
     kept.close()
     assert last.done()
+
+
+def test_what_fails_after_a_commit_is_said_and_harms_no_work(store: SqlStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail() -> None:
+        raise OSError("no room")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(store.database, "after_commit", fail)
+        store.write(put("ann")).result()
+        with held(store):  # the commit before has ended
+            pass
+        assert store.problem() == "after a commit: OSError: no room"
+    store.write(put("bob")).result()
+    with held(store):
+        pass
+    assert store.problem() == ""
+    assert names(store) == {"ann", "bob"}
+
+
+def test_the_place_of_a_page_is_kept_by_many_threads() -> None:
+    """A full one made room by its oldest entry, which another thread had just removed."""
+    places, errors = database.PlacesOfPages(), list[BaseException]()
+
+    def fill(first: int) -> None:
+        try:
+            for person in range(first, first + 50_000):
+                places.put(person % 9_000, person)
+        except RuntimeError as error:
+            errors.append(error)
+
+    threads = [Thread(target=fill, args=(place * 1_000,)) for place in range(4)]
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(interval)
+    assert not errors
+    assert len(places._numbers) == database.MOST_PLACES

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sqlite3
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
@@ -89,7 +92,7 @@ def test_sqlite(tmp_path: Path) -> None:
 
 
 def test_sqlite_says_when_a_reader_is_in_the_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kaczmatch.storage.sqlite.WAIT", 0.1)
+    monkeypatch.setattr("kaczmatch.storage.sqlite_log.PATIENCE", 0.1)
     store = SqlStore(f"sqlite:///{tmp_path}/store.db")
     store.write(plant).result()
     with store.read() as reader:
@@ -97,6 +100,48 @@ def test_sqlite_says_when_a_reader_is_in_the_way(tmp_path: Path, monkeypatch: py
         store.write(remove).result()
         with pytest.raises(StoreUnavailable):
             store.scrub()
+    store.scrub()
+    assert found(tmp_path) == []
+    store.close()
+
+
+def test_writes_go_on_while_a_reader_keeps_the_log_from_being_emptied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A reader of another process, and a scrub that tries for as long as it reads."""
+    monkeypatch.setattr("kaczmatch.storage.sqlite_log.PATIENCE", 600.0)
+    store, log = SqlStore(f"sqlite:///{tmp_path}/store.db"), tmp_path / "store.db-wal"
+    store.write(plant).result()
+    with closing(sqlite3.connect(tmp_path / "store.db", isolation_level=None)) as reader, ThreadPoolExecutor(1) as beside:
+        reader.execute("BEGIN")
+        reader.execute("SELECT count(*) FROM held_people").fetchone()
+        store.write(remove).result()
+        scrub = beside.submit(store.scrub)
+        for place in range(50):
+            one = HeldPerson(user=f"late {place}", actor="key")
+            store.write(lambda transaction, one=one: transaction.put(one)).result(timeout=20)
+        assert not scrub.done(), "the log was emptied under a reader"
+        reader.execute("COMMIT")
+        scrub.result(timeout=20)
+    assert log.stat().st_size == 0
+    assert found(tmp_path) == []
+    store.close()
+
+
+def test_a_scrub_that_cannot_be_done_now_is_done_by_a_later_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As the job does that calls it again and again."""
+    monkeypatch.setattr("kaczmatch.storage.sqlite_log.PATIENCE", 0.0)
+    store, written = SqlStore(f"sqlite:///{tmp_path}/store.db"), 0
+    store.write(plant).result()
+    with closing(sqlite3.connect(tmp_path / "store.db", isolation_level=None)) as reader:
+        reader.execute("BEGIN")
+        reader.execute("SELECT count(*) FROM held_people").fetchone()
+        store.write(remove).result()
+        for place in range(20):
+            with pytest.raises(StoreUnavailable):
+                store.scrub()
+            store.write(lambda transaction, place=place: transaction.put(HeldPerson(user=f"{place}", actor="key"))).result()
+            written += 1
+        reader.execute("COMMIT")
+    assert written == 20
     store.scrub()
     assert found(tmp_path) == []
     store.close()

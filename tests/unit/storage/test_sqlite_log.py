@@ -22,7 +22,7 @@ def test_a_commit_leaves_the_database_of_sqlite_alone_and_a_thread_moves_the_log
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """To move the log takes as long as the disk does, and everybody would wait for that commit."""
-    monkeypatch.setattr("kaczmatch.storage.sqlite.MOVE_EVERY", 3600)
+    monkeypatch.setattr("kaczmatch.storage.sqlite_log.MOVE_EVERY", 3600)
     store, file = SqlStore(f"sqlite:///{tmp_path}/store.db"), tmp_path / "store.db"
 
     def write(letter: str) -> None:
@@ -34,7 +34,7 @@ def test_a_commit_leaves_the_database_of_sqlite_alone_and_a_thread_moves_the_log
     before = file.read_bytes()
     write("a")  # 16 MB, four times what SQLite would have moved by itself
     assert file.read_bytes() == before
-    monkeypatch.setattr("kaczmatch.storage.sqlite.MOVE_EVERY", 0)
+    monkeypatch.setattr("kaczmatch.storage.sqlite_log.MOVE_EVERY", 0)
     write("b")
     deadline = time.monotonic() + 60
     while b"b" * 1_000 not in file.read_bytes():
@@ -69,7 +69,7 @@ def open_files() -> list[str]:
 def test_the_log_of_sqlite_does_not_grow_under_readers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """There is always somebody reading, so SQLite by itself would never start its log anew."""
     limit = 2**20
-    monkeypatch.setattr("kaczmatch.storage.sqlite.LONG_LOG", limit)
+    monkeypatch.setattr("kaczmatch.storage.sqlite_log.LONG_LOG", limit)
     store = SqlStore(f"sqlite:///{tmp_path}/store.db")
     over = Event()
 
@@ -111,7 +111,7 @@ def test_a_thread_that_cannot_be_started_undoes_no_commit(tmp_path: Path, monkey
         return lambda transaction: (ran.append(name), transaction.put(HeldPerson(user=name, actor="x")))[1]
 
     with closing(SqlStore(f"sqlite:///{tmp_path}/store.db")) as store:
-        monkeypatch.setattr("kaczmatch.storage.sqlite.MOVE_EVERY", -1)
+        monkeypatch.setattr("kaczmatch.storage.sqlite_log.MOVE_EVERY", -1)
         with monkeypatch.context() as patch:
             patch.setattr(Thread, "start", no_room)
             with held(store):
@@ -137,7 +137,7 @@ def test_a_disk_that_is_full_when_the_log_is_moved_undoes_no_commit(tmp_path: Pa
             return one
 
         soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-        store.database._too_long = 0  # type: ignore[attr-defined]
+        store.database.log._too_long = 0  # type: ignore[attr-defined]
         resource.setrlimit(resource.RLIMIT_FSIZE, (file.stat().st_size, hard))  # the database cannot grow, its log can
         try:
             with held(store):

@@ -77,6 +77,32 @@ def test_who_waits_too_long_is_told_and_nothing_is_written_later(
     assert names(store) == {"bob"}
 
 
+def test_a_write_is_told_after_five_seconds_and_those_behind_it_at_once(
+    store: SqlStore, other: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another process that writes for long is waited for once, however many works queue and however often a commit is tried."""
+    now = 0.0
+
+    def pause(seconds: float) -> None:
+        nonlocal now
+        now += seconds
+
+    clock = SimpleNamespace(sleep=pause, monotonic=lambda: now)
+    monkeypatch.setattr(sqlite, "time", clock)
+    monkeypatch.setattr(group, "time", clock)  # which would try again
+    with pytest.raises(StoreUnavailable, match="locked"):
+        store.write(put("ann")).result(60)
+    assert now < 5.2
+    for name in ("bob", "cem"):
+        before = now
+        with pytest.raises(StoreUnavailable, match="locked"):
+            store.write(put(name)).result(60)
+        assert now - before < 0.2
+    other.execute("ROLLBACK")
+    store.write(put("dia")).result(60)
+    assert names(store) == {"dia"}
+
+
 def test_a_process_that_is_killed_while_it_writes_holds_nobody_up(store: SqlStore, tmp_path: Path) -> None:
     program = "import sqlite3, sys, time; c = sqlite3.connect(sys.argv[1], isolation_level=None)\n"
     program += "c.execute('BEGIN IMMEDIATE'); print('begun', flush=True); time.sleep(600)"

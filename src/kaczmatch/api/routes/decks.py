@@ -53,7 +53,7 @@ async def deck_response(request: Request, body: bytes) -> bytes | None:
         size = DeckRequest.model_validate_json(body).size if body else None
     except ValidationError:
         return None
-    return await _deck_json(request, use_cases(request), user, size)
+    return await _deck_json(request, await use_cases(request), user, size)
 
 
 async def _deck_json(request: Request, cases: UseCases, user: str, size: int | None) -> bytes:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from datetime import datetime
+from functools import partial
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query, Request, Response
 
 from kaczmatch.api.authentication import Cases, UserPath, scoped
+from kaczmatch.api.concurrency_limit import ConcurrencyLimit
 from kaczmatch.api.dependencies import ProcessState, process_state
 from kaczmatch.api.metrics import Metrics
 from kaczmatch.api.paging import Cursor, Limit, cursor_after, decode_cursor, encode_cursor
@@ -17,6 +19,7 @@ from kaczmatch.schemas.operators import FoundPeoplePage, GroupComparison, Overvi
 from kaczmatch.schemas.safety import CloseReportRequest, Report, ReportPage
 from kaczmatch.service.access.credentials import OPERATOR, Caller
 from kaczmatch.service.meeting.people_search import find_by_name
+from kaczmatch.service.use_cases import UseCases
 
 router = APIRouter(prefix="/operator", tags=["operators"])
 
@@ -70,11 +73,12 @@ def remove_block(user: UserPath, other: Id, cases: Cases, operator: Operator) ->
 
 
 @router.get("/people/{user}/timeline")
-def get_timeline(
-    user: UserPath, cases: Cases, operator: Operator, limit: Annotated[int, Query(ge=1, le=1_000)] = 200
+async def get_timeline(
+    request: Request, user: UserPath, cases: Cases, operator: Operator, limit: Annotated[int, Query(ge=1, le=1_000)] = 200
 ) -> Timeline:
     """What one person did and what was done to them. Each look is written to the audit log."""
-    return cases.operators.timeline(user, operator.key, limit=limit)
+    reports: ConcurrencyLimit = request.app.state.report_limit
+    return await reports.run(cases.operators.timeline, user, operator.key, limit=limit)
 
 
 @router.put("/people/{user}/hold", status_code=204)
@@ -92,14 +96,15 @@ def release_person(user: UserPath, cases: Cases, operator: Operator) -> Response
 
 
 @router.get("/overview")
-def get_overview(cases: Cases, operator: Operator) -> Overview:
+async def get_overview(request: Request, cases: Cases, operator: Operator) -> Overview:
     """The service in numbers."""
     del operator
-    return cases.operators.overview()
+    reports: ConcurrencyLimit = request.app.state.report_limit
+    return await reports.run(cases.operators.overview)
 
 
 @router.get("/health")
-def get_service_health(
+async def get_service_health(
     request: Request,
     cases: Cases,
     operator: Operator,
@@ -109,11 +114,20 @@ def get_service_health(
     """How requests fared over time, what waits, and how large the store is."""
     del operator
     metrics: Metrics = request.app.state.metrics
-    return cases.operators.health(hours, process.unhealthy_reason(), metrics.gauge)
+    reports: ConcurrencyLimit = request.app.state.report_limit
+    return await reports.run(cases.operators.health, hours, process.unhealthy_reason(), metrics.gauge)
 
 
-@router.get("/group")
-def get_group(cases: Cases, operator: Operator, name: Annotated[str, Query(max_length=64)]) -> GroupComparison:
-    """How often people with a tag, or of a kind, are shown, liked and matched, beside everybody else."""
+@router.get("/group", response_model=GroupComparison)
+async def get_group(request: Request, cases: Cases, operator: Operator, name: Annotated[str, Query(max_length=64)]) -> Response:
+    """How often people with a tag, or of a kind, are shown, liked and matched, beside all others, as of `at`: it is made once a
+    minute at most."""
     del operator
-    return cases.operators.group(name)
+    reports: ConcurrencyLimit = request.app.state.report_limit
+    make = partial(_group, cases, name)
+    content = await reports.run(cases.answers.of_minute, ("group", name), cases.context.clock(), make)
+    return Response(content, media_type="application/json")
+
+
+def _group(cases: UseCases, name: str) -> bytes:
+    return cases.operators.group(name).model_dump_json().encode()

@@ -42,14 +42,15 @@ async def swipe_response(request: Request, body: bytes) -> bytes:
     if asked.deck is None and caller.is_user:
         raise Forbidden("a user answers cards of a deck; a swipe without a deck needs a key with the scope 'app'")
     swipe = Swipe(user=user, id=path["swipe"], candidate=asked.candidate, decision=asked.decision, deck=asked.deck or "")
-    event = (await result_of(use_cases(request).swipes.swipe(swipe))).event
+    cases = await use_cases(request)
+    event = (await result_of(cases.swipes.swipe(swipe))).event
     return json.dumps({"id": event.id, "at": time_text(event.at), "match": event.match}).encode()
 
 
 @router.delete("/swipes/{swipe}", status_code=204)
-def undo_swipe(user: ActingUser, swipe: Id, cases: Cases) -> Response:
+async def undo_swipe(user: ActingUser, swipe: Id, cases: Cases) -> Response:
     """Take back the last swipe, exactly. It is refused after a match. Sending it again changes nothing."""
-    cases.undo.undo(user, swipe).result()
+    await result_of(cases.undo.undo(user, swipe))
     return Response(status_code=204)
 
 

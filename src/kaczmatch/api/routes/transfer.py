@@ -12,7 +12,6 @@ from urllib.parse import urlencode
 
 from anyio import CapacityLimiter, to_thread
 from fastapi import APIRouter, Depends, Query, Request
-from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 from starlette.responses import Response, StreamingResponse
@@ -117,7 +116,7 @@ async def _import(
     with tempfile.NamedTemporaryFile() as file:
         try:
             async for piece in request.stream():
-                await run_in_threadpool(file.write, piece)
+                await to_thread.run_sync(file.write, piece, limiter=_limiter(request))
         except ClientDisconnect:
             raise HTTPException(HTTPStatus.BAD_REQUEST) from None
         file.flush()

@@ -13,6 +13,7 @@ from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.records import Decision, Event, EventKind, LatestDecision, Person
 from kaczmatch.service.domain.refusals import Refusal
 from kaczmatch.service.domain.sparse_features import unpacked
+from kaczmatch.service.domain.store import Cursor
 from kaczmatch.service.meeting.swipes import Swipe, Swipes
 
 _RESERVED = 1.7  # log-odds: about one like in six matches at first, which tests/functional/api/test_demo.py counts
@@ -26,21 +27,17 @@ class DemoReplies:
     context: Context
     population: DemoPopulation
     rng: np.random.Generator
-    _read_to: int | None = None
+    _read: Cursor | None = None
 
     def reply(self) -> int:
         """Decide on everybody who has liked an invented person since the last call. Returns how many decisions that were."""
         with self.context.store.read() as reader:
-            if self._read_to is None:
-                newest = reader.find(Event, newest=True, limit=1)
-                self._read_to = newest[0].number if newest else 0
-            events = reader.find(Event, after=(self._read_to,), limit=1_000)
+            events, self._read = reader.became_visible(Event, self._read, 1_000)
             fresh = [one for one in events if one.kind == EventKind.SWIPED and not one.imported]
             wanted = [(one.candidate or "", one.user) for one in fresh if one.decision == Decision.LIKE]
             known = reader.many(LatestDecision, wanted)
             answers = [pair for pair in wanted if pair not in known]
             people = {user: person for (user,), person in reader.many(Person, [(user,) for _, user in answers]).items()}
-        self._read_to = max((one.number for one in events), default=self._read_to)
         return sum(self._decide(other, people[user]) for other, user in answers if user in people)
 
     def _decide(self, other: str, visitor: Person) -> bool:

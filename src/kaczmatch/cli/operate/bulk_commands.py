@@ -97,7 +97,7 @@ def relearn(
 
 
 def refit(ray: Ray = None, workers: Workers = None, config: ConfigFile = None) -> None:
-    """Improve where newcomers start: fit the prior again from what people like now, and take it into use."""
+    """Fit the population again, from what people like now: where newcomers start, and how many traits candidates have."""
     from kaczmatch.cli.operate.learning import refit as run
 
     run(config, ray=ray, workers=workers)

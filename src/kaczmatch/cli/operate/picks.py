@@ -20,7 +20,7 @@ from kaczmatch.recommend.assignments.registry import assignment
 from kaczmatch.schemas.transfer import ImportResult
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.meeting.presence import today
-from kaczmatch.service.operations.picks_job import Given, PicksJob, given_ids
+from kaczmatch.service.operations.picks_job import Given, GivenPicks, PicksJob
 from kaczmatch.service.operations.picks_progress import PicksProgress
 from kaczmatch.service.transfer.file_import import FileImport
 from kaczmatch.service.transfer.import_request import ImportRequest
@@ -83,7 +83,7 @@ def run(config: Path | None, asked: PicksOptions) -> None:
                 begun=kept.begun(),
                 checkpoint=kept.save,
             )
-            given = given_ids(market, assigned)
+            given = GivenPicks(market, assigned)
             if asked.file is not None:
                 _write(given, asked.file)
                 say(f"{sum(len(cards) for _, cards in given):,} picks of {len(given):,} people in {asked.file}")

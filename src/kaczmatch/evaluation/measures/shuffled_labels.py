@@ -1,22 +1,52 @@
-"""The check of the test itself: with shuffled decisions there is nothing to learn, and every AUC must be 0.5."""
+"""The check of the test itself: with shuffled decisions there is nothing to learn, and every AUC must be 0.5.
+
+The decisions of each tested user are shuffled among that user's swipes, as often as it takes to know the AUC of every contender
+to within `HALF_WIDTH`. Two things make that affordable, and neither moves a mean:
+
+- What was fitted on other users is kept. It must not depend on the tested ones; a few refits on shuffled decisions measure by how
+  much it does, and that difference is added (multilevel Monte Carlo; Giles 2008).
+- A shuffle may happen to agree with tags or with popularity, which lifts every contender. The predictions from the real decisions
+  show by how much: judged by shuffled decisions their AUC is 0.5 on average, whatever they know (a control variate).
+
+Users are the clusters: each counts with one mean over numbers of swipes and shuffles. The intervals hold for all contenders at
+once (Bonferroni), and are wrong in at most one run of a thousand. How many shuffles there are depends on their width alone.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import final
+from functools import partial
+from typing import Final, Literal, NamedTuple, final
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.special import stdtrit
 
-from kaczmatch.evaluation.measures.bootstrap import Interval, Resamples
-from kaczmatch.evaluation.measures.holdout_ranking import HoldoutRanking, holdout_ranking
+from kaczmatch.core.compiled import compiled
+from kaczmatch.core.ranking_metrics import auc
+from kaczmatch.core.vectors import Matrix, Vector
+from kaczmatch.evaluation.measures.bootstrap import Interval
+from kaczmatch.evaluation.measures.holdout_ranking import BASELINES, ranked_holdouts, rounded
 from kaczmatch.evaluation.protocol.contenders import Contender
-from kaczmatch.evaluation.protocol.trial import Trial, at_most
+from kaczmatch.evaluation.protocol.folds import Fold
+from kaczmatch.evaluation.protocol.progress import Progress
+from kaczmatch.evaluation.protocol.trial import Places, Trial, at_most
 from kaczmatch.runner.contract import Runner
 from kaczmatch.runner.local import LocalRunner
 
-MOST_USERS = 1_000
-_TOLERANCE = 4.0  # half-widths of a 95 % interval, since many are looked at
+HALF_WIDTH: Final = 0.006  # the widest that may say "sound"
+FALSE_ALARMS: Final = 0.001  # of all contenders together
+MOST_SHUFFLES: Final = 200
+MOST_REFITS: Final = 10
+MOST_USERS = 1_000  # of a fold
+
+_SHUFFLES: Final = 8  # at once; the first ones say how many it takes
+
+Verdict = Literal["sound", "leak", "cannot tell"]
+Areas = NDArray[np.float64]  # AUC minus 0.5: shuffles x users x contenders
+Refit = Callable[[Fold, Trial], Sequence[Contender]]
 
 
 @final
@@ -28,9 +58,14 @@ class ShuffledScore:
     auc: Interval
 
     @property
-    def sound(self) -> bool:
-        """Whether it is 0.5, as it must be."""
-        return abs(self.auc.mean - 0.5) <= _TOLERANCE * max(self.auc.high - self.auc.low, 1e-12) / 2.0
+    def half_width(self) -> float:
+        return (self.auc.high - self.auc.low) / 2.0
+
+    @property
+    def verdict(self) -> Verdict:
+        if self.auc.low > 0.5 or self.auc.high < 0.5:
+            return "leak"
+        return "sound" if self.half_width <= HALF_WIDTH else "cannot tell"
 
 
 @final
@@ -40,43 +75,190 @@ class ShuffledCheck:
 
     scores: Sequence[ShuffledScore]
     users: int
+    shuffles: int
 
     @property
-    def sound(self) -> bool:
-        return all(each.sound for each in self.scores)
+    def verdict(self) -> Verdict:
+        found = {each.verdict for each in self.scores}
+        return "leak" if "leak" in found else "cannot tell" if "cannot tell" in found else "sound"
 
     @property
     def farthest(self) -> ShuffledScore:
-        """The one that is farthest from 0.5."""
-        return max(self.scores, key=lambda each: abs(each.auc.mean - 0.5))
+        """The one that is farthest from 0.5; one that leaks, if any does."""
+        return max(self.scores, key=lambda each: (each.verdict == "leak", abs(each.auc.mean - 0.5)))
+
+    @property
+    def widest(self) -> float:
+        """The largest half-width."""
+        return max(each.half_width for each in self.scores)
 
 
-def shuffled_trial(trial: Trial) -> Trial:
-    """The same swipes with each user's decisions in a random order."""
-    rng = np.random.default_rng([trial.protocol.seed, 3])
+def shuffled_trial(trial: Trial, number: int) -> Trial:
+    """The same swipes, with the decisions of each user who is not fitted on in a random order."""
+    rng = np.random.default_rng([trial.protocol.seed, 3, number])
     table = trial.table
     order = np.lexsort((rng.random(len(table)), table.user))
-    return replace(trial, table=replace(table, like=table.like[order]))
+    return replace(trial, table=replace(table, like=np.where(trial.fit[table.user], table.like, table.like[order])))
 
 
-def shuffled_ranking(
-    trial: Trial,
-    contend: Callable[[Trial], list[Contender]],
+def shuffled_check(
+    folds: Sequence[Fold],
+    refit: Refit,
     times: Sequence[int],
-    *,
-    advance: Callable[[int], None],
+    progress: Progress,
     runner: Runner = LocalRunner(1),  # noqa: B008
-) -> HoldoutRanking:
-    """The whole ranking test again on shuffled decisions, appeal and priors included."""
-    shuffled = shuffled_trial(trial)
-    users = at_most(MOST_USERS, shuffled.tested)
-    return holdout_ranking(shuffled, contend(shuffled), times, users, advance=advance, runner=runner)
+) -> ShuffledCheck:
+    """As many shuffles as it takes; `refit` fits a fold's contenders again in a shuffled trial."""
+    users = [at_most(MOST_USERS, fold.trial.tested) for fold in folds]
+    names = [*(each.name for each in folds[0].contenders), *BASELINES]
+    mutual = folds[0].trial.protocol.knowledge == "mature"
+    found = _Found.nothing(sum(map(len, users)), len(names))
+    shuffles, refits = _SHUFFLES, 1
+    while True:
+        more = range(found.shuffles, shuffles), range(found.refits, refits)
+        progress.stage("shuffled decisions", sum(map(len, more)) * sum(map(len, users)))
+        parts = [_of_fold(*each, refit, times, *more, progress, runner) for each in zip(folds, users, strict=True)]
+        found = found.followed_by(_Found(*(np.concatenate(each, axis=1) for each in zip(*parts, strict=True))))
+        check = found.check(names, mutual=mutual)
+        shuffles, refits = found.wanted(mutual=mutual)
+        if check.widest <= HALF_WIDTH or shuffles > MOST_SHUFFLES or (shuffles, refits) == (found.shuffles, found.refits):
+            return check
 
 
-def shuffled_check(ranking: HoldoutRanking, rng: np.random.Generator) -> ShuffledCheck:
-    known = np.isfinite(ranking.auc)
-    tested = known.any(axis=(0, 2))
-    values = np.where(known, ranking.auc, 0.0).sum(axis=0)[tested] / known.sum(axis=0)[tested]
-    resampled = Resamples(values, rng)
-    scores = [ShuffledScore(name, resampled.mean(column)) for column, name in enumerate(ranking.names)]
-    return ShuffledCheck(scores, len(values))
+class _Found(NamedTuple):
+    """Mean areas over numbers of swipes; NaN where a user could not be tested."""
+
+    kept: Areas  # with what was fitted on the real decisions
+    control: Areas  # of the predictions from the real decisions, judged by the shuffled ones
+    refitted: Areas  # of the first shuffles, how much a refit adds
+
+    @classmethod
+    def nothing(cls, users: int, names: int) -> _Found:
+        return cls(*(np.empty((0, users, names)) for _ in range(3)))
+
+    def followed_by(self, other: _Found) -> _Found:
+        return _Found(*(np.concatenate(each) for each in zip(self, other, strict=True)))
+
+    @property
+    def shuffles(self) -> int:
+        return len(self.kept)
+
+    @property
+    def refits(self) -> int:
+        return len(self.refitted)
+
+    def check(self, names: Sequence[str], *, mutual: bool) -> ShuffledCheck:
+        values = self._of_users() + self._of_refits()
+        reach = _reach(values, mutual=mutual)
+        means = 0.5 + values.mean(axis=0)
+        scores = [
+            ShuffledScore(name, Interval(float(mean), float(mean - width), float(mean + width)))
+            for name, mean, width in zip(names, means, reach, strict=True)
+        ]
+        return ShuffledCheck(scores, len(values), self.shuffles)
+
+    def wanted(self, *, mutual: bool) -> tuple[int, int]:
+        """How many shuffles and refits would do, at the spread so far.
+
+        Without a leak, refits do not differ, and one of them does.
+        """
+        ranked, fitted = (float(_reach(each, mutual=mutual).max()) for each in (self._of_users(), self._of_refits()))
+        if not math.isfinite(ranked):
+            return MOST_SHUFFLES + 1, self.refits
+        refits = max(self.refits, min(math.ceil(self.refits * (2.0 * fitted / HALF_WIDTH) ** 2), MOST_REFITS))
+        room = max(HALF_WIDTH**2 - fitted**2 * self.refits / refits, HALF_WIDTH**2 / 2.0)
+        return max(self.shuffles, math.ceil(1.1 * self.shuffles * ranked**2 / room)), refits
+
+    @property
+    def _tested(self) -> NDArray[np.bool_]:
+        return np.asarray(np.isfinite(self.kept).any(axis=(0, 2)))
+
+    def _of_users(self) -> Matrix:
+        """Each user's mean over shuffles, less what the control says was luck."""
+        kept, control = self.kept[:, self._tested], self.control[:, self._tested]
+        known = np.isfinite(kept)
+        kept, control = np.where(known, kept, 0.0), np.where(known, control, 0.0)
+        slope = ((kept - kept.mean(axis=(0, 1))) * control).sum(axis=(0, 1)) / np.maximum((control**2).sum(axis=(0, 1)), 1e-12)
+        return np.asarray((kept - slope * control).sum(axis=0) / known.sum(axis=0))
+
+    def _of_refits(self) -> Matrix:
+        return np.asarray(np.nan_to_num(self.refitted[:, self._tested]).mean(axis=0))
+
+
+def _reach(values: Matrix, *, mutual: bool) -> Vector:
+    """Half-widths of the means over users.
+
+    Given all that is known to others, a user's held-out decisions are in random order, so two users' areas are uncorrelated. Only
+    if two users hear of each other's held-out decisions (`mature`) do both rise where they agree. Each pair then counts twice, which
+    at most doubles the variance of the mean.
+    """
+    users, contenders = values.shape
+    if users < 2:
+        return np.full(contenders, np.inf)
+    quantile = float(stdtrit(users - 1, 1.0 - FALSE_ALARMS / (2.0 * contenders)))
+    return np.asarray(quantile * values.std(axis=0, ddof=1) * math.sqrt((2.0 if mutual else 1.0) / users))
+
+
+def _of_fold(
+    fold: Fold,
+    users: Places,
+    refit: Refit,
+    times: Sequence[int],
+    shuffles: range,
+    refits: range,
+    progress: Progress,
+    runner: Runner,
+) -> _Found:
+    nothing = np.empty((0, len(users), len(fold.contenders) + len(BASELINES)))
+    kept, control, added = [nothing], [nothing], [nothing]
+    parts = [shuffles[first : first + _SHUFFLES] for first in range(0, len(shuffles), _SHUFFLES)]
+    ranked = runner.results(partial(_of_shuffles, fold.trial, fold.contenders, times, users), parts)
+    for part, (own, real) in zip(parts, ranked, strict=True):
+        kept.append(own)
+        control.append(real)
+        progress.advance(len(part) * len(users))
+    for number in refits:
+        trial = shuffled_trial(fold.trial, number)
+        again, before = (_mean_areas(trial, each, times, users, {}) for each in (refit(fold, trial), fold.contenders))
+        added.append((again - before)[:1])
+        progress.advance(len(users))
+    return _Found(*map(np.concatenate, (kept, control, added)))
+
+
+def _of_shuffles(
+    trial: Trial, contenders: Sequence[Contender], times: Sequence[int], users: Places, numbers: range
+) -> tuple[Areas, Areas]:
+    """`kept` and `control` of some shuffles."""
+    rng = np.random.default_rng([trial.protocol.seed, 4])
+    ranked = ranked_holdouts(trial, contenders, times, users, rng)
+    real = {(place, one.user): one.scores.astype(np.float32) for place, one in ranked}
+    found = np.stack([_mean_areas(shuffled_trial(trial, number), contenders, times, users, real) for number in numbers])
+    return found[:, 0], found[:, 1]
+
+
+def _mean_areas(
+    trial: Trial,
+    contenders: Sequence[Contender],
+    times: Sequence[int],
+    users: Places,
+    real: Mapping[tuple[int, int], NDArray[np.float32]],
+) -> Areas:
+    """Each user's mean over numbers of swipes: of what is predicted in this trial, and of `real` predictions."""
+    areas = np.full((2, len(times), len(users), len(contenders) + len(BASELINES)), np.nan)
+    rng = np.random.default_rng([trial.protocol.seed, 5])
+    for place, one in ranked_holdouts(trial, contenders, times, users, rng):
+        column, like = np.searchsorted(users, one.user), trial.table.like[one.rows]
+        areas[0, place, column] = _judged(rounded(one.scores), like)
+        beside = real.get((place, one.user))  # missing for a user whose real decisions left nothing to rank
+        areas[1, place, column] = 0.5 if beside is None else _judged(beside.astype(np.float64), like)
+    known = np.isfinite(areas)
+    count = known.sum(axis=1)
+    return np.where(count > 0, np.where(known, areas - 0.5, 0.0).sum(axis=1) / np.maximum(count, 1), np.nan)
+
+
+@compiled
+def _judged(scores: Matrix, likes: NDArray[np.bool_]) -> Vector:
+    areas = np.empty(scores.shape[0])
+    for row in range(scores.shape[0]):
+        areas[row] = auc(scores[row], likes)
+    return areas

@@ -124,7 +124,7 @@ def _with_traits(trial: Trial, one: ProbitTraits, traits: bool | None) -> list[C
 
 
 def fit_log(trial: Trial, most: int = MOST_FIT_USERS) -> SwipeLog:
-    """Swipes of the fitted users, of so many at most and rather of those with a history, with appeal as they saw it."""
+    """Swipes of the fitted users, of so many at most and rather of those with a history."""
     swipes = np.bincount(trial.table.user[trial.fit_rows], minlength=len(trial.table.users))
     chosen = people_with_history(swipes, most)
-    return trial.log.select(np.flatnonzero(trial.fit_rows & np.isin(trial.table.user, chosen)))
+    return trial.fitted_log(np.flatnonzero(trial.fit_rows & np.isin(trial.table.user, chosen)))

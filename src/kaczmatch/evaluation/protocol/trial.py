@@ -183,6 +183,15 @@ class Trial:
         """All swipes, with appeal as seen."""
         return self._plain.with_appeal(self.appeal_when_swiped)
 
+    def fitted_log(self, rows: Places) -> SwipeLog:
+        """Swipes of fitted users, with appeal as they alone have made it: what is fitted hears nothing of those it is tested on."""
+        user, candidate = self.table.user[rows], self.table.candidate[rows]
+        then = self.known_at(self.moments_when_swiped[rows]).astype("datetime64[us]")
+        decisions = self.timed.select(self.fit[self.table.user])
+        return self._plain.select(rows).with_appeal(
+            self.protocol.appeal.at_moments(decisions, viewer=user, candidate=candidate, at=then)
+        )
+
     def known_by_others(self, rows: Places, t: int) -> NDArray[np.bool_]:
         """Whether anybody else had decided about what is ranked after t swipes."""
         moments = self.known_at(self.moments_when_ranked(rows, t))

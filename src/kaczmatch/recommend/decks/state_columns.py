@@ -54,6 +54,8 @@ class StateColumns:
         columns.kept, columns.rows = arrays["state_cells"], arrays["state_rows"]
         if columns.kept.shape[1:] != start.cells.shape or not np.array_equal(columns.kept[_START], start.cells):
             raise ValueError("these states do not start where those of the learner do")
+        if not 0 <= columns.rows.min(initial=0) <= columns.rows.max(initial=0) < len(columns.kept):
+            raise ValueError("people have rows that there are not")
         return columns
 
     def arrays(self) -> dict[str, NDArray[Any]]:

@@ -18,6 +18,7 @@ from kaczmatch.learners.contract import Learner
 from kaczmatch.learners.prior import Prior
 from kaczmatch.learners.state import State
 from kaczmatch.recommend.index import storage
+from kaczmatch.recommend.index.checked_files import Damaged
 from kaczmatch.recommend.index.chunks import ChunkTable
 from kaczmatch.recommend.index.columns import CHUNK, Array, IndexColumns, profile_rows, read_rows, without_terms
 from kaczmatch.recommend.index.compact_state import CompactState, said_columns, typical_quadratic_form, viewer_weights
@@ -246,11 +247,16 @@ class CandidateIndex:
     @classmethod
     def open(cls, folder: Path | str, learner: Learner) -> CandidateIndex:
         """The index that was saved in a folder. Its files are memory-mapped, so it opens at once, and they are never changed."""
-        return cls.opened(folder, learner)[0]
+        try:
+            return cls.opened(folder, learner)[0]
+        except Damaged as damage:
+            raise InvalidInput(
+                "folder", f"{folder}: is not a saved index, or a damaged one ({damage}); build it anew"
+            ) from damage
 
     @classmethod
     def opened(cls, folder: Path | str, learner: Learner) -> tuple[CandidateIndex, dict[str, Any], dict[str, Array]]:
-        """The index that was saved in a folder, and what else was saved with it."""
+        """The index that was saved in a folder, and what else was saved with it. Raises Damaged."""
         table, ids, prior, about, arrays = storage.read(Path(folder))
         if about["learner"] != repr(learner):
             raise InvalidInput("learner", f"the index was saved for {about['learner']}, not for {learner}")

@@ -70,21 +70,21 @@ def count_learned(
 ) -> tuple[Integers, Integers]:
     """Write how many have learned something in some chunks. Returns places to exchange, so that those come first.
 
-    It looks at a copy: another process may overwrite a row of a file that this one has mapped.
+    It looks at a copy: another process may overwrite a row of a file that this one has mapped. Any value but 0 counts as 1.
     """
     total = 0
     for chunk in chunks:
         total += used[chunk]
     one, other, found = np.empty(total, np.int64), np.empty(total, np.int64), 0
     for chunk in chunks:
-        has = flags[chunk, : used[chunk]].copy()
+        has = flags[chunk, : used[chunk]] != 0
         end = 0
         for i in range(len(has)):
             end += has[i]
         learned[chunk], behind = end, end
         for i in range(end):
-            if has[i] == 0:
-                while has[behind] == 0:
+            if not has[i]:
+                while not has[behind]:
                     behind += 1
                 one[found], other[found] = chunk * CHUNK + i, chunk * CHUNK + behind
                 found, behind = found + 1, behind + 1

@@ -17,12 +17,12 @@ Text = NDArray[np.uint8]
 Slots = NDArray[np.int32]
 
 _TEXT, _NUMBER = b"t", b"n"  # what an identifier begins with
-_EMPTY, _OVERWRITTEN = 0, -1  # slots; others hold a number + 1
+_EMPTY, OVERWRITTEN = 0, np.int32(-1)  # slots; others hold a number + 1
 
 
 @final
 class PackedIds(NamedTuple):
-    """One identifier per number, or none. Identifiers are texts or whole numbers. They can be overwritten, but none is added."""
+    """One identifier per number, or none. Identifiers are texts or whole numbers. None is added."""
 
     text: Text  # all of them, one after the other
     begins: Integers  # where each begins, and where the last one ends
@@ -64,13 +64,17 @@ class PackedIds(NamedTuple):
         taken[taken] = self.text[first[taken]] != 0
         return taken
 
-    def blank(self, number: int) -> None:
-        """Leave nothing of the identifier of a number. Its slot matches nothing any more."""
-        self.text[self.begins[number] : self.begins[number + 1]] = 0
-
-    def clear_slot(self, number: int) -> None:
-        """Nor where it was in the hash table, which tells something of it, too."""
-        self.slots[self.slots == number + 1] = _OVERWRITTEN
+    def check(self) -> None:
+        """Raises where a kernel would read or search without end."""
+        begins, slots, people = self.begins, self.slots, self.capacity
+        if [str(one.dtype) for one in self] != ["uint8", "int64", "int32"] or self.text.ndim != 1:
+            raise ValueError("identifiers have other types")
+        if begins.ndim != 1 or people < 0 or begins[0] != 0 or begins[-1] != len(self.text) or (np.diff(begins) < 0).any():
+            raise ValueError("identifiers do not lie one after the other")
+        if slots.ndim != 1 or len(slots).bit_count() != 1 or not (slots == _EMPTY).any():
+            raise ValueError("the hash table of identifiers has no end")
+        if slots.min() < OVERWRITTEN or slots.max() > people:
+            raise ValueError("the hash table names identifiers that there are not")
 
 
 def _can_be_packed(identifier: Hashable) -> bool:

@@ -11,13 +11,15 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import date
+from itertools import islice
 from typing import Any, Final, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from kaczmatch.core.compiled import compiled_short
 from kaczmatch.core.errors import InvalidInput
-from kaczmatch.core.vectors import as_matrix, unit_rows
+from kaczmatch.core.vectors import Integers, as_matrix, unit_rows
 from kaczmatch.learners.contract import BeliefLearner, Learner
 from kaczmatch.learners.state import State
 from kaczmatch.recommend.index.compact_state import CompactState, said_columns, typical_quadratic_form
@@ -27,6 +29,7 @@ from kaczmatch.recommend.people.vocabulary import Vocabulary
 
 NO_AGE: Final = -1
 _STATES_AT_ONCE = 10_000
+_PAIRS_AT_ONCE = 1 << 17
 
 
 @final
@@ -120,12 +123,36 @@ class PickColumns:
         )
 
     def _excluding(self, pairs: Iterable[tuple[Hashable, Hashable]]) -> PickColumns:
+        """Of millions of pairs eight bytes each are kept: the lower row times `n`, and the higher one."""
         row_of = {identifier: row for row, identifier in enumerate(self.ids)}
-        n = len(self)
-        codes = np.fromiter((row_of[a] * n + row_of[b] for a, b in pairs if a in row_of and b in row_of), np.int64)
-        both = np.unique(np.concatenate([codes, codes % max(n, 1) * n + codes // max(n, 1)]))
-        owner, other = (both // n, both % n) if n else (both, both)
-        return replace(self, excluded=other.astype(np.int32), excluded_from=np.searchsorted(owner, np.arange(n + 1)))
+        n, parts, coming = len(self), [np.empty(0, np.int64)], iter(pairs)
+        while some := list(islice(coming, _PAIRS_AT_ONCE)):
+            rows = [(row_of[a], row_of[b]) for a, b in some if a in row_of and b in row_of]
+            parts.append(np.unique(np.array([min(pair) * n + max(pair) for pair in rows if pair[0] != pair[1]], np.int64)))
+        codes = np.concatenate(parts)
+        parts.clear()
+        codes.sort()
+        excluded, excluded_from = _both_ways(codes[np.diff(codes, prepend=-1) > 0], n)
+        return replace(self, excluded=excluded, excluded_from=excluded_from)
+
+
+@compiled_short
+def _both_ways(codes: Integers, n: int) -> tuple[NDArray[np.int32], Integers]:
+    """For each row the others of its pairs in order, and from where on they stand. Each of the pairs in order comes once."""
+    begin = np.zeros(n + 1, np.int64)
+    for code in codes:
+        begin[code // n + 1] += 1
+        begin[code % n + 1] += 1
+    for row in range(n):
+        begin[row + 1] += begin[row]
+    other, end = np.empty(begin[n], np.int32), begin[:n].copy()
+    for code in codes:  # first those with a lower row,
+        other[end[code % n]] = code // n
+        end[code % n] += 1
+    for code in codes:  # then those with a higher one
+        other[end[code // n]] = code % n
+        end[code // n] += 1
+    return other, begin
 
 
 def _parts(states: Sequence[State]) -> list[Sequence[State]]:

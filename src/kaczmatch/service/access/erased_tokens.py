@@ -51,7 +51,7 @@ class ErasedTokens:
         erased = transaction.get(ErasedUser, self._hash(user))
         return _before(issued, None if erased is None else erased.at)
 
-    def was_erased_in(self, transaction: Transaction, user: str) -> bool:
+    def was_erased_in(self, transaction: Reader, user: str) -> bool:
         """Whether a person of this name was erased within the last day."""
         return transaction.get(ErasedUser, self._hash(user)) is not None
 

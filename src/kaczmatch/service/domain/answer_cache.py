@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
+from datetime import datetime
 from typing import Final, final
 
 _MOST_BYTES: Final = 32 << 20
@@ -36,6 +37,10 @@ class AnswerCache:
             while self._bytes > self._most:
                 self._drop(next(iter(self._kept)))
         return made
+
+    def of_minute(self, name: Hashable, now: datetime, make: Callable[[], bytes]) -> bytes:
+        """The answer that was made within this minute, of whatever there was then."""
+        return self.answer(name, now.replace(second=0, microsecond=0), make)
 
     def clear(self) -> None:
         with self._lock:

@@ -7,7 +7,7 @@ groups by number, and each group gets one row of times and one row of counts. De
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
@@ -65,7 +65,7 @@ def decks_since(reader: Reader, moment: datetime, until: datetime | None = None)
         after = (page[-1].at, page[-1].id)
 
 
-def decks_with(context: Context, user: str) -> list[tuple[str, str]]:
+def decks_with(context: Context, user: str, rest: Callable[[], None]) -> list[tuple[str, str]]:
     """All decks in which a person was shown, by viewer and id. Decks that are not filed are many, so it rests in between."""
     with context.store.read() as reader:
         number = reader.numbers_of([user]).get(user)
@@ -85,17 +85,27 @@ def decks_with(context: Context, user: str) -> list[tuple[str, str]]:
         if len(page) < _SEARCHED:
             return shown
         after = (page[-1].at, page[-1].id)
-        context.rest()
+        rest()
 
 
-def forget_appearances(transaction: Transaction, user: str) -> None:
-    """Nothing filed names the person any more. Works that do so name the lock `APPEARANCES`."""
+def filed_with(context: Context, user: str) -> list[datetime]:
+    """The ends of the stretches of time in which a person was shown; and one of nothing, since counts are kept longer."""
+    with context.store.read() as reader:
+        number = reader.numbers_of([user]).get(user)
+        if number is None:
+            return []
+        pages = reader.find(DeckAppearances, group=number % GROUPS)
+    return [page.until for page in pages if number in np.frombuffer(page.entries, _ENTRY)["number"]] + [NEVER]
+
+
+def forget_appearances(transaction: Transaction, user: str, until: datetime) -> None:
+    """What was filed `until` then names the person no more, nor do the counts. Works that do so name the lock `APPEARANCES`."""
     number = transaction.numbers_of([user]).get(user)
     if number is None:
         return
     group = number % GROUPS
-    pages, counts = transaction.find(DeckAppearances, group=group), transaction.get(StoredExposure, group)
-    for page in pages:
+    page, counts = transaction.get(DeckAppearances, group, until), transaction.get(StoredExposure, group)
+    if page is not None:
         transaction.put(replace(page, entries=_without(np.frombuffer(page.entries, _ENTRY), number)))
     if counts is not None:
         transaction.put(replace(counts, cards=_without(np.frombuffer(counts.cards, _COUNT), number)))

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from typing import Any, Final, final
 
 import numpy as np
@@ -21,7 +23,7 @@ from kaczmatch.learners.registry import learner
 from kaczmatch.recommend.people.vocabulary import Term, Vocabulary
 from kaczmatch.service.domain.folding import ModelFold
 from kaczmatch.service.domain.records import SINGLE_ROW, ActiveVersions, Model, StoredPrior, StoredVocabulary
-from kaczmatch.service.domain.store import Reader, RecordKey
+from kaczmatch.service.domain.store import Reader, RecordKey, Store
 
 BUILDING, IN_USE, RETIRED, REJECTED = "building", "in use", "retired", "rejected"  # what a `Model` can be
 ACTIVE_VERSIONS: RecordKey = (ActiveVersions, (SINGLE_ROW,))
@@ -32,45 +34,59 @@ TRAIT_HALF_LIFE_DAYS: Final = "trait_half_life_days"  # of a model with traits, 
 
 @final
 class Catalogue:
-    """Models and vocabularies by their numbers, each read once. `last` is what was last seen active, for prefetching."""
+    """Models and vocabularies by their numbers. They are written once, so those that are committed are read once and kept.
+
+    A work may see one whose commit fails, and its number is given again. So what a work misses here it reads from its own
+    transaction and does not keep; it is read and kept before the next work (`keep_up`).
+    """
 
     def __init__(self) -> None:
         self._folds: dict[int, ModelFold] = {}
         self._vocabularies: dict[int, Vocabulary] = {}
-        self.last: ActiveVersions | None = None
+        self.last: ActiveVersions | None = None  # that was seen active, for prefetching
+        self._missed = True
 
     def current(self, reader: Reader) -> ActiveVersions:
         current = reader.get(ActiveVersions, SINGLE_ROW)
         if current is None:
             raise RuntimeError("the store has not been set up: there is no model in it")
-        self.last = current
-        for version in range(len(self._vocabularies) + 1, current.vocabulary + 1):  # a fold meets all versions that were in use
-            self.vocabulary(reader, version)
+        if reader.committed:
+            self.last = current
+            if len(self._vocabularies) < current.vocabulary:  # a fold meets all versions that were in use
+                for version in range(1, current.vocabulary + 1):
+                    self.vocabulary(reader, version)
         return current
 
+    def keep_up(self, store: Store) -> None:
+        """Read what works have missed. It is called before a work, not in it."""
+        if self._missed:
+            self._missed = False
+            with store.read() as reader:
+                current = self.current(reader)
+                for model in filter(None, (current.model, current.building, current.previous)):
+                    self.fold(reader, model)
+
     def vocabulary(self, reader: Reader, version: int) -> Vocabulary:
-        if version not in self._vocabularies:
+        known = self._vocabularies.get(version)
+        if known is None:
+            self._missed = self._missed or not reader.committed
             stored = reader.get(StoredVocabulary, version)
             if stored is None:
                 raise RuntimeError(f"there is no vocabulary of version {version} in the store")
             terms = tuple(Term(name, is_tag, gone, tuple(kinds)) for name, is_tag, gone, kinds in json.loads(stored.terms))
-            self._vocabularies[version] = Vocabulary(terms, version)
-        return self._vocabularies[version]
+            known = Vocabulary(terms, version)
+            if reader.committed:
+                self._vocabularies[version] = known
+        return known
 
     def fold(self, reader: Reader, model: int) -> ModelFold:
-        if model not in self._folds:
-            found = reader.get(Model, model)
-            prior = None if found is None else reader.get(StoredPrior, found.prior)
-            if found is None or prior is None:
-                raise RuntimeError(f"there is no model {model} in the store, or not its prior")
-            settings = json.loads(found.settings)
-            start, once = Prior.from_bytes(prior.data), bool(settings.get(FIRST_ANSWERS_ONLY, False))
-            rule, traits = learner_from(start, found.learner, settings), None
-            if isinstance(rule, ProbitTraits):
-                half_life = settings[TRAIT_HALF_LIFE_DAYS]
-                traits = TraitModel(learner=rule, prior=start, half_life_days=half_life, reference=microsecond(found.created))
-            self._folds[model] = ModelFold(model, EventFold(rule, start), self._dimensions_of, once, traits)
-        return self._folds[model]
+        known = self._folds.get(model)
+        if known is None:
+            self._missed = self._missed or not reader.committed
+            known = _fold_of(reader, model, self._dimensions_of)
+            if reader.committed:
+                self._folds[model] = known
+        return known if reader.committed else replace(known, dimensions_of=partial(self._dimensions_in, reader))
 
     def has_traits(self, model: int) -> bool:
         """Whether a model that was used before has them."""
@@ -78,6 +94,23 @@ class Catalogue:
 
     def _dimensions_of(self, version: int) -> int:
         return self._vocabularies[version].dimensions if version else 0
+
+    def _dimensions_in(self, reader: Reader, version: int) -> int:
+        return self.vocabulary(reader, version).dimensions if version else 0
+
+
+def _fold_of(reader: Reader, model: int, dimensions_of: Callable[[int], int]) -> ModelFold:
+    found = reader.get(Model, model)
+    prior = None if found is None else reader.get(StoredPrior, found.prior)
+    if found is None or prior is None:
+        raise RuntimeError(f"there is no model {model} in the store, or not its prior")
+    settings = json.loads(found.settings)
+    start, once = Prior.from_bytes(prior.data), bool(settings.get(FIRST_ANSWERS_ONLY, False))
+    rule, traits = learner_from(start, found.learner, settings), None
+    if isinstance(rule, ProbitTraits):
+        half_life = settings[TRAIT_HALF_LIFE_DAYS]
+        traits = TraitModel(learner=rule, prior=start, half_life_days=half_life, reference=microsecond(found.created))
+    return ModelFold(model, EventFold(rule, start), dimensions_of, once, traits)
 
 
 def terms_json(vocabulary: Vocabulary) -> str:

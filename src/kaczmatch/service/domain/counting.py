@@ -4,41 +4,74 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from typing import final
 
 from kaczmatch.service.domain.folding import AnsweredPeople, without_undone
 from kaczmatch.service.domain.records import Decision, Event, EventKind, PersonCounters
 from kaczmatch.service.domain.records.people import NEVER
 
 
-def recounted(counters: PersonCounters, events: Iterable[Event]) -> PersonCounters:
-    """Somebody's counters as a user, counted again; their appeal stays."""
-    kept = without_undone(events)
-    swipes = [event for event in kept if event.kind == EventKind.SWIPED]
-    session, in_session = "", False
-    for event in kept:
-        if event.kind == EventKind.SWIPED and not in_session:
-            session, in_session = event.id, True
+@final
+class LogCounts:
+    """What is counted of a person's events as they come in order, without those that were undone.
+
+    And of one candidate that it is `about`: the swipe that stands, and how many resets there had been at the last like or pass.
+    """
+
+    def __init__(self, about: str = "") -> None:
+        self._about = about
+        self.standing: Event | None = None
+        self.answered_after_resets: int | None = None
+        self._resets = self._swipes = self._likes = 0
+        self._last_swipe_at, self._session, self._in_session = NEVER, "", False
+
+    def add(self, event: Event) -> None:
+        if event.kind == EventKind.SWIPED:
+            self._swipes += event.decision != Decision.SKIP
+            self._likes += event.decision == Decision.LIKE
+            self._last_swipe_at = event.at
+            if not self._in_session:
+                self._session, self._in_session = event.id, True
+            if event.candidate == self._about:
+                self.standing = standing_swipe(self.standing, event)
+                if event.decision != Decision.SKIP:
+                    self.answered_after_resets = self._resets
         elif event.kind in (EventKind.SESSION_ENDED, EventKind.RESET):
-            in_session = False
-    return replace(
-        counters,
-        resets=sum(event.kind == EventKind.RESET for event in kept),
-        swipes=sum(event.decision != Decision.SKIP for event in swipes),
-        likes=sum(event.decision == Decision.LIKE for event in swipes),
-        last_swipe_at=swipes[-1].at if swipes else NEVER,
-        session=session,
-        in_session=in_session,
-    )
+            self._in_session = False
+            self._resets += event.kind == EventKind.RESET
+
+    def of(self, counters: PersonCounters) -> PersonCounters:
+        """Somebody's counters as a user, counted again; their appeal stays."""
+        return replace(
+            counters,
+            resets=self._resets,
+            swipes=self._swipes,
+            likes=self._likes,
+            last_swipe_at=self._last_swipe_at,
+            session=self._session,
+            in_session=self._in_session,
+        )
+
+
+def standing_swipe(before: Event | None, event: Event) -> Event:
+    """The swipe on a candidate that counts: the last one, but an import that is older does not replace a newer one."""
+    return event if before is None or not event.imported or event.at >= before.at else before
+
+
+def recounted(counters: PersonCounters, events: Iterable[Event]) -> PersonCounters:
+    """Somebody's counters as a user, counted again from all of their events."""
+    counts = LogCounts()
+    for event in without_undone(events):
+        counts.add(event)
+    return counts.of(counters)
 
 
 def standing_decisions(events: Iterable[Event]) -> dict[str, Event]:
-    """The swipe that counts for each candidate: the last one, but an import that is older does not replace a newer one."""
+    """The swipe that counts for each candidate."""
     latest: dict[str, Event] = {}
     for event in without_undone(events):
         if event.kind == EventKind.SWIPED and event.candidate is not None:
-            before = latest.get(event.candidate)
-            if before is None or not event.imported or event.at >= before.at:
-                latest[event.candidate] = event
+            latest[event.candidate] = standing_swipe(latest.get(event.candidate), event)
     return latest
 
 

@@ -71,10 +71,9 @@ class ModelFold:
 
     def replay(self, events: Iterable[Event]) -> TrackedState:
         """After all of a person's events, in their order. They know what was seen (`with_seen`)."""
-        tracked, answered = self.start(), AnsweredPeople()
-        for event in without_undone(events):
-            tracked = self.step(tracked, event, repeated=answered.repeats(event))
-        return tracked
+        replay = Replay(self)
+        replay.learn(without_undone(events))
+        return replay.tracked
 
     def decode(self, stored: StoredState | None) -> TrackedState:
         if stored is None:
@@ -92,6 +91,21 @@ class ModelFold:
             session_direction=tracked.session_direction,
             stability=tracked.stability,
         )
+
+
+@final
+class Replay:
+    """A person's state as their events come in order, a page after the other."""
+
+    def __init__(self, fold: ModelFold) -> None:
+        self.fold = fold
+        self.tracked = fold.start()
+        self._answered = AnsweredPeople()
+
+    def learn(self, events: Iterable[Event]) -> None:
+        """From some more that were not undone."""
+        for event in events:
+            self.tracked = self.fold.step(self.tracked, event, repeated=self._answered.repeats(event))
 
 
 def label_of(event: Event) -> int:

@@ -1,14 +1,16 @@
 """The files of this machine's snapshot of the serving index: who may write them, and who has changed since they were written.
 
-They hold personal data. Only the owner can read them, and an erasure overwrites the person's part.
+They hold personal data. Only the owner can read them, and an erasure overwrites the person's part. Files that are damaged
+(`checked_files`) are thrown away, and never used.
 """
 
 from __future__ import annotations
 
 import fcntl
+import json
 import os
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final, final
@@ -18,17 +20,24 @@ from numpy.typing import NDArray
 
 from kaczmatch.core.errors import InvalidInput
 from kaczmatch.recommend.index import storage
+from kaczmatch.recommend.index.checked_files import ABOUT, Damaged, sealed, unsealed
 
 LEAST_PEOPLE: Final = 10_000  # fewer are loaded from the store within seconds, and no file is made of them
-_MARK: Final = -1  # stands before the number of a change: the list tells of all changes up to it
+_LIST: Final = "changed"
+
+
+def _unnoticed(damage: str) -> None:
+    """Who has no log."""
 
 
 @final
 class SnapshotFiles:
     """A folder of arrays, which all processes of a machine map. Another one is written beside it and swapped in."""
 
-    def __init__(self, folder: Path, least_people: int = LEAST_PEOPLE) -> None:
+    def __init__(self, folder: Path, least_people: int = LEAST_PEOPLE, on_damage: Callable[[str], None] = _unnoticed) -> None:
+        """`on_damage` is told why files were thrown away."""
         self.folder, self.next, self.least_people = folder, folder.with_name(f"{folder.name}-next"), least_people
+        self._on_damage = on_damage
         self.is_renewed = False  # by this process, and changes are kept for the next one
         self._keeper: int | None = None  # a file that is locked as long as this process keeps the list of changes
 
@@ -36,13 +45,27 @@ class SnapshotFiles:
         """What it says about itself; None where there is none that this release can read."""
         try:
             return storage.read_about(folder or self.folder)
-        except (OSError, InvalidInput):
+        except (OSError, InvalidInput, Damaged):
             return None
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """The files stay as they are and where they are. Several processes read at a time. Those that turn out to be damaged are
+        thrown away."""
+        try:
+            with self._locked("lock", shared=True):
+                version = self.version()
+                yield
+        except Damaged as damage:
+            with self._changing():
+                if self.version() == version:  # else another process has thrown them away
+                    self._throw_away(self.folder, damage)
+            raise
 
     def version(self) -> tuple[int, int] | None:
         """Differs from one snapshot to the next."""
         try:
-            found = (self.folder / storage.ABOUT).stat()
+            found = (self.folder / ABOUT).stat()
         except OSError:
             return None
         return found.st_ino, found.st_mtime_ns
@@ -60,11 +83,11 @@ class SnapshotFiles:
             self._remove_half_written()
         with self._changing():  # both: one may just take the place of the other
             for folder in (self.folder, self.next):
-                if (folder / storage.ABOUT).exists():  # else it is somebody else's
+                if (folder / ABOUT).exists():  # else it is somebody else's
                     try:
                         storage.overwrite(folder, person)
-                    except (OSError, ValueError, EOFError):  # damaged, and nothing of it may stay
-                        shutil.rmtree(folder, ignore_errors=True)
+                    except (OSError, ValueError, Damaged) as problem:  # nothing of the person may stay
+                        self._throw_away(folder, problem)
 
     def tidy(self) -> None:
         """Remove what a process has left that was killed while it wrote."""
@@ -78,33 +101,48 @@ class SnapshotFiles:
         for left in self.folder.parent.glob(f".{self.next.name}.*"):
             shutil.rmtree(left, ignore_errors=True)
 
+    def _throw_away(self, folder: Path, why: Exception) -> None:
+        shutil.rmtree(folder, ignore_errors=True)
+        self._on_damage(f"{folder}: {why}")
+
     def changed(self) -> tuple[NDArray[np.int64], int]:
         """Who has changed since, by number, and up to which change that is known. 0: nobody has kept the list."""
-        try:
-            entries = np.fromfile(self.folder / "changed", np.int64)
-        except FileNotFoundError:
-            return np.empty(0, np.int64), 0
-        entries = entries[: len(entries) - len(entries) % 2].reshape(-1, 2)
-        marks = np.flatnonzero(entries[:, 0] == _MARK)
-        if not len(marks):
-            return np.empty(0, np.int64), 0
-        whole = entries[: marks[-1] + 1]  # what comes after it, a crash has left
-        return np.unique(whole[whole[:, 0] != _MARK, 1]), int(whole[-1, 1])
+        people, known, end = list[int](), 0, 0
+        for line in self._list().splitlines(keepends=True):
+            known, some = json.loads(unsealed(line, _LIST, self._checksum(), end))
+            people += some
+            end += len(line)
+        return np.unique(np.array(people, np.int64)), known
 
     def add_changed(self, version: tuple[int, int], people: Iterable[int], up_to: int) -> None:
         """These people have changed; all changes up to a number are known now. Only the keeper of the list says so.
 
         Nothing is said of another snapshot than that of a version.
         """
-        entries = np.array([(0, number) for number in people] + [(_MARK, up_to)], np.int64)
         with self._changing():
             if self.version() != version:
                 return
-            opened = os.open(self.folder / "changed", os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+            end = len(self._list())
+            line = sealed(json.dumps([up_to, [*people]]).encode(), _LIST, self._checksum(), end)
+            opened = os.open(self.folder / _LIST, os.O_WRONLY | os.O_CREAT, 0o600)
             try:
-                os.write(opened, entries.tobytes())
+                os.truncate(opened, end)
+                os.pwrite(opened, line, end)
             finally:
                 os.close(opened)
+
+    def _list(self) -> bytes:
+        """Its lines. What comes after the last end of a line, a crash has left: the store still has those changes."""
+        try:
+            found = (self.folder / _LIST).read_bytes()
+        except FileNotFoundError:
+            return b""
+        return found[: found.rfind(b"\n") + 1]
+
+    def _checksum(self) -> bytes:
+        """Of what the snapshot says about itself: the list is that of no other one."""
+        with (self.folder / ABOUT).open("rb") as file:
+            return file.read(8)
 
     def is_keeper(self) -> bool:
         """Whether this process keeps the list of changes. One per machine does, until it ends."""
@@ -152,10 +190,10 @@ class SnapshotFiles:
             yield
 
     @contextmanager
-    def _locked(self, name: str, *, wait: bool = True) -> Iterator[None]:
+    def _locked(self, name: str, *, wait: bool = True, shared: bool = False) -> Iterator[None]:
         opened = self._lock_file(name)
         try:
-            fcntl.flock(opened, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(opened, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | (0 if wait else fcntl.LOCK_NB))
             yield
         finally:
             os.close(opened)

@@ -14,12 +14,16 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import AbstractContextManager
-from typing import Any, Protocol, TypeVar
+from dataclasses import dataclass
+from typing import Any, Final, Protocol, TypeVar, final
 
 from kaczmatch.service.domain.records import LogRecord, Record
 
 R = TypeVar("R", bound=Record)
+L = TypeVar("L", bound=LogRecord)
 T = TypeVar("T")
+
+LINES_AT_ONCE: Final = 20_000
 
 RecordKey = tuple[type[Record], tuple[Any, ...]]  # a kind and a key
 
@@ -32,8 +36,26 @@ class OutcomeUnknown(StoreUnavailable):
     """The store was lost while it was committing: this may have been kept, or not. Look, or do it again if that does no harm."""
 
 
+@final
+@dataclass(frozen=True, slots=True)
+class Cursor:
+    """How far a log has been read.
+
+    Lines are numbered before their commit, and PostgreSQL may commit a higher number first. So `newest` is no place to go on
+    from; `settled` is, even in another process: no line up to it can still turn up. Between the two, `seen` is exact.
+    """
+
+    settled: int = 0  # every line up to this number has been read
+    newest: int = 0  # the highest number there was
+    seen: str = ""  # what else was visible, in the store's own words; empty: lines beyond `settled` are read, perhaps again
+
+
 class Reader(Protocol):
     """Records as of one moment."""
+
+    @property
+    def committed(self) -> bool:
+        """Whether all that is seen here has been committed. Only then may anything outlive the reader, such as in a cache."""
 
     def get(self, kind: type[R], *key: Any) -> R | None:
         """The record with this key."""
@@ -94,6 +116,12 @@ class Snapshot(Reader, Protocol):
 
     def count_of_nobody(self, kind: type[Record], **equal: Any) -> int:
         """How many there are of a `user` who is no `Person`."""
+
+    def became_visible(self, kind: type[L], since: Cursor | None, limit: int = LINES_AT_ONCE) -> tuple[list[L], Cursor]:
+        """The lines of a log that were committed since a cursor, and the next cursor. None: no lines; from now on.
+
+        A commit that hangs holds up no other, and its lines come once, whenever it ends. After `limit` lines there may be more.
+        """
 
 
 class Transaction(Reader, Protocol):

@@ -48,7 +48,7 @@ class ExperimentReports:
         """Of the experiment in the settings; without a name where there is none. However often one looks, the intervals hold."""
         experiment, now = self.context.config.experiment, self.context.clock()
         if experiment is None:
-            return ExperimentReport(name="", assigned="", arms=(), contrasts=(), balance=None, strays=0, not_drawn=0)
+            return ExperimentReport(at=now, name="", assigned="", arms=(), contrasts=(), balance=None, strays=0, not_drawn=0)
         with self.context.store.read() as reader:
             units, strays, not_drawn = self._units(reader, experiment, watch)
         closed = now - self.context.config.deck_life  # until then the last deck of a unit could be answered
@@ -62,6 +62,7 @@ class ExperimentReports:
             for place in range(len(OUTCOMES))
         )
         return ExperimentReport(
+            at=now,
             name=experiment.name,
             assigned=experiment.assigned,
             arms=arms,

@@ -17,13 +17,12 @@ from kaczmatch.core.errors import InvalidInput
 from kaczmatch.recommend.decks.exposure import Exposure
 from kaczmatch.recommend.decks.indexed_states import IndexedStates
 from kaczmatch.recommend.decks.recommender import Recommender
-from kaczmatch.service.domain.changes import recent_numbers
+from kaczmatch.service.domain.changes import last_dropped_change
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.locks import CHANGES
-from kaczmatch.service.domain.log_follower import LogFollower
 from kaczmatch.service.domain.records import ActiveVersions, Change, Event, Person, ServingProcess
 from kaczmatch.service.domain.snapshot_files import SnapshotFiles
-from kaczmatch.service.domain.store import Reader, StoreUnavailable, Transaction
+from kaczmatch.service.domain.store import Cursor, Reader, StoreUnavailable, Transaction
 from kaczmatch.service.meeting.generation import Generation, generation_of
 from kaczmatch.service.meeting.index_snapshot import (
     LONGEST_LIFE,
@@ -46,7 +45,7 @@ class IndexLoading(ABC):
 
     def __init__(self, context: Context) -> None:
         self.context = context
-        self._changes, self._events = LogFollower(Change), LogFollower(Event)
+        self._changes = self._events = Cursor()  # how far the logs have been applied
         self._following = threading.Lock()
         self._process = ServingProcess(id=context.new_id(), seen=context.clock(), changes_read=0, model=0)
         self._on_erasure: list[Callable[[], object]] = []
@@ -93,7 +92,7 @@ class IndexLoading(ABC):
         if files is None or keeping is None or self.rebuilding:
             return False
         too_old = self.context.clock() - self._built > LONGEST_LIFE - RENEWED_BEFORE
-        if too_old or keeping.is_due(self.current, self._events.read_to, len(self._generation.people.index)):
+        if too_old or keeping.is_due(self.current, self._events.newest, len(self._generation.people.index)):
             with files.renewing() as mine:
                 if mine:
                     write()
@@ -154,9 +153,7 @@ class IndexLoading(ABC):
     def _build(self, *, serving: bool = True) -> None:
         """Page by page, each as of its own moment: what changes meanwhile is in the logs, and is followed afterwards."""
         self._day, self._built = today(self.context), self.context.clock()
-        current, changes_read, events_read = self._begin(serving=serving)
-        for trail, read_to in ((self._changes, changes_read), (self._events, events_read)):
-            trail.read_to, trail.missing = read_to, None
+        current = self._begin(serving=serving)
         with self.context.store.read() as reader:
             fold = self.context.catalogue.fold(reader, current.model)
             vocabulary = self.context.catalogue.vocabulary(reader, current.vocabulary)
@@ -191,8 +188,7 @@ class IndexLoading(ABC):
                 if not fits(found, reader):
                     return False
         self._day, self._built = found.day, found.built
-        self._changes.read_to, self._changes.missing = found.changes, None
-        self._events.read_to, self._events.missing = found.events, None
+        self._changes, self._events = found.changes, found.events
         with self.context.store.read() as reader:
             current = self.context.catalogue.current(reader)
             vocabulary = self.context.catalogue.vocabulary(reader, current.vocabulary)
@@ -214,21 +210,21 @@ class IndexLoading(ABC):
         self._model = versions.model
         self._generation, self._next, self._outgrown, self.served = new, None, [], (versions, new.recommender)
 
-    def _begin(self, *, serving: bool) -> tuple[ActiveVersions, int, int]:
-        """The versions in use, and the numbers to follow changes and events from."""
+    def _begin(self, *, serving: bool) -> ActiveVersions:
+        """The versions in use. From here on, the logs are followed."""
         if serving:
             self._process = self.context.store.write(self._register, locks=[CHANGES]).result() or self._process
         with self.context.store.read() as reader:
-            changes, events = recent_numbers(reader)
-            current = self.context.catalogue.current(reader)
-        return current, self._process.changes_read if serving else changes, events
+            (_, changes), (_, self._events) = reader.became_visible(Change, None), reader.became_visible(Event, None)
+            self._changes = replace(changes, settled=max(changes.settled, last_dropped_change(reader)))
+            return self.context.catalogue.current(reader)
 
     def _register(self, transaction: Transaction, snapshot: IndexSnapshot | None = None) -> ServingProcess | None:
         """From here on, changes are kept for this process. None: the store does not know the snapshot, or has dropped changes."""
         if snapshot is not None and not fits(snapshot, transaction):
             return None
         model, now = self.context.catalogue.current(transaction).model, self.context.clock()
-        read_to = recent_numbers(transaction)[0] if snapshot is None else snapshot.changes
+        read_to = last_dropped_change(transaction) if snapshot is None else snapshot.changes.settled
         process = replace(self._process, seen=now, changes_read=read_to, model=model)
         transaction.put(process)
         if snapshot is not None:
@@ -243,8 +239,8 @@ class IndexLoading(ABC):
             exposure=self.exposure,
             counted_until=self._counted_until,
             versions=self.current,
-            changes=self._changes.next - 1,
-            events=self._events.next - 1,
+            changes=self._changes,
+            events=self._events,
             day=self._day,
         )
         write_snapshot(files, self.context, made)
@@ -256,7 +252,7 @@ class IndexLoading(ABC):
             raise RuntimeError(f"{files.next}: the snapshot that was written there cannot be read")
 
         def work(transaction: Transaction) -> None:
-            transaction.put(ServingProcess(id=new["id"], seen=now, changes_read=new["changes"], model=new["model"]))
+            transaction.put(ServingProcess(id=new["id"], seen=now, changes_read=new["changes"][0], model=new["model"]))
             if old is not None:
                 transaction.drop(ServingProcess, old["id"])
 
@@ -283,9 +279,9 @@ class IndexLoading(ABC):
         now, said = self.context.clock(), self._process
         if timedelta(0) <= now - said.seen < _SIGN_OF_LIFE and said.model == self._model:
             return
-        process = replace(said, seen=now, changes_read=self._changes.next - 1, model=self._model)
+        process = replace(said, seen=now, changes_read=self._changes.settled, model=self._model)
         kept = self._keeping
-        told = [] if kept is None else [replace(process, id=kept.snapshot, changes_read=kept.changes.next - 1)]
+        told = [] if kept is None else [replace(process, id=kept.snapshot, changes_read=kept.changes.settled)]
 
         def work(transaction: Transaction) -> None:
             for one in (process, *told):

@@ -6,9 +6,10 @@ A store that was restored, or another one under the same settings, has no such r
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import astuple, dataclass, field, replace
 from datetime import date, datetime, timedelta
-from typing import Final, final
+from typing import Any, Final, final
 from zlib import crc32
 
 import numpy as np
@@ -17,11 +18,13 @@ from numpy.typing import NDArray
 from kaczmatch.core.errors import InvalidInput
 from kaczmatch.recommend.decks.exposure import Exposure
 from kaczmatch.recommend.decks.indexed_states import IndexedStates
+from kaczmatch.recommend.index import storage
+from kaczmatch.recommend.index.checked_files import Damaged
 from kaczmatch.service.domain.changes import last_dropped_change
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.records import ActiveVersions, ServingProcess
 from kaczmatch.service.domain.snapshot_files import SnapshotFiles
-from kaczmatch.service.domain.store import Reader
+from kaczmatch.service.domain.store import Cursor, Reader
 
 # Appeal fades with time, and nobody's is counted again who was not judged since: after so long everybody is loaded anew. A
 # process that does nothing else does it a day before, so that no start has to.
@@ -40,8 +43,8 @@ class IndexSnapshot:
     exposure: Exposure
     counted_until: datetime  # decks up to then are in the exposure
     versions: ActiveVersions
-    changes: int  # up to this number all are in it, or their people are in `stale`
-    events: int
+    changes: Cursor  # what it has seen is in it, or its people are in `stale`
+    events: Cursor
     day: date  # up to which people who are away were taken out
     stale: NDArray[np.int64] = field(
         default_factory=lambda: np.empty(0, np.int64)
@@ -58,8 +61,8 @@ def write_snapshot(files: SnapshotFiles, context: Context, made: IndexSnapshot) 
         "rules": _rules(context),
         "model": made.versions.model,
         "vocabulary_version": made.versions.vocabulary,
-        "changes": made.changes,
-        "events": made.events,
+        "changes": astuple(made.changes),
+        "events": astuple(made.events),
         "day": made.day.isoformat(),
         "counted_until": made.counted_until.isoformat(),
         "cards_in": origin,
@@ -70,21 +73,20 @@ def write_snapshot(files: SnapshotFiles, context: Context, made: IndexSnapshot) 
 
 
 def open_snapshot(files: SnapshotFiles, context: Context, oldest: datetime) -> IndexSnapshot | None:
-    """None: there is none that fits the rules and the model in use, or it was built before a moment."""
-    version, about = files.version(), files.about()
-    if about is None or about["rules"] != _rules(context) or datetime.fromisoformat(about["built"]) < oldest:
-        return None
+    """None: there is none that fits the rules and the model in use, or it was built before a moment, or it was damaged."""
     with context.store.read() as reader:
         current = context.catalogue.current(reader)
-        if about["model"] != current.model:
-            return None
         fold = context.catalogue.fold(reader, current.model)
-    stale, known = files.changed()
     try:
-        people, about, arrays = IndexedStates.open(files.folder, fold.learner, fold.prior)
-    except InvalidInput:
-        return None
-    if files.version() != version:  # another one has just taken its place
+        with files.reading():
+            about = storage.read_about(files.folder)
+            if about["rules"] != _rules(context) or datetime.fromisoformat(about["built"]) < oldest:
+                return None
+            if about["model"] != current.model:
+                return None
+            stale, known = files.changed()
+            people, about, arrays = IndexedStates.open(files.folder, fold.learner, fold.prior)
+    except (FileNotFoundError, InvalidInput, Damaged):
         return None
     exposure = Exposure(cap=context.config.exposure_cap, index_ids=people.index.ids_and_numbers)
     exposure.restore(arrays["cards"], about["cards_in"])
@@ -95,18 +97,24 @@ def open_snapshot(files: SnapshotFiles, context: Context, oldest: datetime) -> I
         exposure=exposure,
         counted_until=datetime.fromisoformat(about["counted_until"]),
         versions=replace(current, vocabulary=about["vocabulary_version"]),
-        changes=max(about["changes"], known),
-        events=about["events"],
+        changes=listed_to(about, known),
+        events=Cursor(*about["events"]),
         day=date.fromisoformat(about["day"]),
         stale=stale,
         odd=[str(one) for one in people.index.ids_of(np.flatnonzero(arrays["state_odd"]).astype(np.int32)) if one is not None],
     )
 
 
+def listed_to(about: Mapping[str, Any], known: int) -> Cursor:
+    """The changes that are in a snapshot, or in the list beside it, which is complete up to a number."""
+    built = Cursor(*about["changes"])
+    return built if built.settled >= known else Cursor(known, max(known, built.newest))
+
+
 def fits(snapshot: IndexSnapshot, reader: Reader) -> bool:
     """Whether the store knows it, and has all that came since."""
-    kept = reader.get(ServingProcess, snapshot.id)
-    return kept is not None and kept.changes_read <= snapshot.changes and last_dropped_change(reader) <= snapshot.changes
+    kept, complete_to = reader.get(ServingProcess, snapshot.id), snapshot.changes.settled
+    return kept is not None and kept.changes_read <= complete_to and last_dropped_change(reader) <= complete_to
 
 
 def _rules(context: Context) -> int:

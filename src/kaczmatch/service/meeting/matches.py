@@ -10,6 +10,7 @@ from typing import final
 from kaczmatch.core.errors import InvalidInput
 from kaczmatch.service.domain.capacity import count_match
 from kaczmatch.service.domain.context import Context
+from kaczmatch.service.domain.leaving import listed, without_leaving
 from kaczmatch.service.domain.outbox import announce
 from kaczmatch.service.domain.records import MatchSide
 from kaczmatch.service.domain.refusals import Conflict, NotFound
@@ -29,7 +30,7 @@ class Matches:
     def matches(self, user: str, *, after: Sequence[object] = (), limit: int = 50) -> list[MatchSide]:
         """Matches that have not ended, the newest first."""
         with self.context.store.read() as reader:
-            return reader.find(MatchSide, user=user, ended=None, after=after, newest=True, limit=limit)
+            return listed(reader, MatchSide, ["other"], user=user, ended=None, after=after, newest=True, limit=limit)
 
     def unmatch(self, user: str, match: str) -> Future[None]:
         """End a match for both; the two never meet again."""
@@ -65,7 +66,7 @@ class Matches:
     def _of(self, transaction: Transaction, user: str, match: str) -> MatchSide:
         require_person(transaction, user)
         found = transaction.find(MatchSide, id=match, user=user)
-        if not found:
+        if not without_leaving(transaction, found, "other"):
             raise NotFound(f"there is no match {match!r}")
         return found[0]
 

@@ -18,6 +18,7 @@ from kaczmatch.recommend.people.vocabulary import Vocabulary
 from kaczmatch.schemas.preferences import Preference, Weight
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.folding import AnsweredPeople, ModelFold, without_undone
+from kaczmatch.service.domain.leaving import leaving, listed
 from kaczmatch.service.domain.quotas import HISTORIES
 from kaczmatch.service.domain.records import Decision, Event, LatestDecision, Person
 from kaczmatch.service.domain.refusals import NotFound, nobody
@@ -26,7 +27,7 @@ from kaczmatch.service.domain.traits import with_seen
 from kaczmatch.service.meeting.preference_sentences import CLEAR, SURE, sentences
 from kaczmatch.service.meeting.profiles import charge_reading
 from kaczmatch.service.meeting.serving_index import grown_state
-from kaczmatch.service.meeting.viewer_context import load_viewer_state, matched_or_blocked, who_fits
+from kaczmatch.service.meeting.viewer_context import load_viewer_state, matched_or_blocked_among, who_fits
 
 R = TypeVar("R", LatestDecision, Event)
 
@@ -67,11 +68,12 @@ class Preferences:
             vocabulary = self.context.catalogue.vocabulary(reader, current.vocabulary)
             fold = self.context.catalogue.fold(reader, current.model)
             events = with_seen(reader, fold, without_undone(reader.find(Event, user=user)))
+            gone = leaving(reader, (event.candidate for event in events[-last:]))
         tracked, answered, judged = fold.start(), AnsweredPeople(), _judged(person, vocabulary)
         start, steps = grown_state(fold, tracked.state, vocabulary), []
         for place, event in enumerate(events):
             tracked = fold.step(tracked, event, repeated=answered.repeats(event))
-            if place >= len(events) - last:
+            if place >= len(events) - last and event.candidate not in gone:
                 state = grown_state(fold, tracked.state, vocabulary)
                 steps.append((event, preference_in_words(fold, state, start, tracked.swipes, vocabulary, judged, most)))
         return steps
@@ -87,7 +89,7 @@ class Preferences:
         with self.context.store.read() as reader:
             known, now = load_viewer_state(reader, self.context, user), self.context.clock()
             page = reader.find(LatestDecision, candidate=user, decision=Decision.LIKE, after=after, newest=True, limit=limit)
-            hidden = matched_or_blocked(reader, user)
+            hidden = matched_or_blocked_among(reader, user, [like.user for like in page])
             people = who_fits(reader, self.context, known, [like.user for like in page if like.user not in hidden], now)
         return page, [like.user for like in page if like.user in people]
 
@@ -99,7 +101,7 @@ class Preferences:
         with self.context.store.read() as reader:
             if reader.get(Person, user) is None:
                 raise nobody(user)
-            return reader.find(kind, user=user, after=after, newest=True, limit=limit, **equal)
+            return listed(reader, kind, ["candidate"], user=user, after=after, newest=True, limit=limit, **equal)
 
 
 def last_event(reader: Reader, user: str) -> int:

@@ -100,6 +100,7 @@ class Profiles:
 
         about_user = [(kind, (user,)) for kind in (Person, PersonCounters, HeldPerson, PendingErasure)]
         reads: list[RecordKey] = [*about_user, catalogue.ACTIVE_VERSIONS]
+        self.context.catalogue.keep_up(self.context.store)
         return self.context.store.write(work, locks=[user], prefetch=reads)
 
     def pause(self, user: str, paused: bool, *, by_user: bool = False) -> Future[Person]:
@@ -148,11 +149,6 @@ def charge_reading(context: Context, user: str, what: str, limit: QuotaLimit) ->
         charge(transaction, user, what, limit, context.clock())
 
     context.store.write(work, locks=[user], prefetch=[(Person, (user,)), (PersonCounters, (user,))]).result()
-
-
-def being_erased(reader: Reader, limit: int | None = None) -> list[str]:
-    """Who was erased, and of whom there are still traces."""
-    return [erasure.user for erasure in reader.find(PendingErasure, limit=limit)]
 
 
 def snapshot_of(person: Person) -> FeatureSnapshot:

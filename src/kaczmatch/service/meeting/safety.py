@@ -17,6 +17,7 @@ from kaczmatch.service.access.erased_tokens import ErasedTokens
 from kaczmatch.service.domain.capacity import count_match
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.impressions import was_shown
+from kaczmatch.service.domain.leaving import leaving, listed
 from kaczmatch.service.domain.outbox import announce
 from kaczmatch.service.domain.person_ids import checked_id
 from kaczmatch.service.domain.quotas import BLOCKS, REPORTS, charge
@@ -67,14 +68,14 @@ class Safety:
                 raise Conflict(f"{user!r} has reported {other!r}, who therefore stays blocked")
             transaction.drop(Block, user, other)
             if actor:
-                self._audit(transaction, actor, f"took back the block of {other}", user)
+                self._audit(transaction, actor, "took back a block", user)
 
         return self.context.store.write(work, locks=[user, other], prefetch=self._reads(user, other))
 
     def blocks(self, user: str, *, after: Sequence[object] = (), limit: int = 50) -> list[Block]:
         """Whom somebody has blocked, the newest first."""
         with self.context.store.read() as reader:
-            return reader.find(Block, user=user, after=after, newest=True, limit=limit)
+            return listed(reader, Block, ["other"], user=user, after=after, newest=True, limit=limit)
 
     def report(self, user: str, other: str, reason: str, text: str = "", *, by_user: bool = False) -> Future[AbuseReport]:
         """Tell an operator, and block."""
@@ -85,7 +86,7 @@ class Safety:
         def work(transaction: Transaction) -> AbuseReport:
             now = self.context.clock()
             require_person(transaction, user)
-            met = _can_have_met(transaction, user, other)
+            met = shown or _decided(transaction, user, other)
             if by_user:
                 charge(transaction, user, REPORTS, self.context.config.reports, now)
             report = AbuseReport(id=self.context.new_id(), user=user, other=other, reason=reason, text=text, at=now, met=met)
@@ -94,11 +95,13 @@ class Safety:
                 announce(transaction, self.context, "report.created", user, {"report": report.id, "met": met}, other=other)
             return report
 
+        with self.context.store.read() as reader:  # decks are bulky: not for a commit
+            shown = was_shown(reader, user, other)
         return self.context.store.write(work, locks=[user, other], prefetch=self._reads(user, other))
 
     def open_reports(self, *, after: Sequence[object] = (), limit: int = 50) -> list[AbuseReport]:
         with self.context.store.read() as reader:
-            return reader.find(AbuseReport, closed=None, after=after, limit=limit)
+            return listed(reader, AbuseReport, ["user", "other"], closed=None, after=after, limit=limit)
 
     def close(self, report: str, resolution: str, actor: str) -> Future[AbuseReport]:
         """An operator has looked at a report."""
@@ -115,7 +118,7 @@ class Safety:
 
         def work(transaction: Transaction) -> AbuseReport:
             found = transaction.get(AbuseReport, report)
-            if found is None:
+            if found is None or leaving(transaction, (found.user, found.other)):
                 raise NotFound(f"there is no report {report!r}")
             changed = change(found)
             transaction.put(changed)
@@ -131,7 +134,8 @@ class Safety:
         """Whether it was noted. It looks the same where it was not: nothing new is written about somebody who was just erased."""
         if user == other:
             raise InvalidInput("other", "nobody blocks themselves")
-        if transaction.get(Person, other) is None and self.erased_tokens.was_erased_in(transaction, other):
+        gone = leaving(transaction, [other]) or self.erased_tokens.was_erased_in(transaction, other)
+        if gone and transaction.get(Person, other) is None:
             return False
         # Somebody whom the other side has blocked may block in turn: to them nothing looks different.
         known = transaction.get(Block, user, other)
@@ -159,7 +163,6 @@ class Safety:
         ]
 
 
-def _can_have_met(transaction: Transaction, user: str, other: str) -> bool:
-    """By what the user saw and did alone: the user can read the answer, and must not learn what the other side did."""
-    decided = transaction.get(LatestDecision, user, other) is not None or transaction.get(MatchSide, user, other) is not None
-    return decided or was_shown(transaction, user, other)
+def _decided(transaction: Transaction, user: str, other: str) -> bool:
+    """By what the user did alone: the user can read the answer, and must not learn what the other side did."""
+    return transaction.get(LatestDecision, user, other) is not None or transaction.get(MatchSide, user, other) is not None

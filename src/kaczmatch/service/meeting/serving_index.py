@@ -71,11 +71,11 @@ class ServingIndex(IndexLoading):
     def _read_logs(self) -> int | None:
         """None: the process was away for so long that changes were dropped unread."""
         with self.context.store.read() as reader:
-            now = self.context.clock()
-            if last_dropped_change(reader) >= self._changes.next:
+            if last_dropped_change(reader) > self._changes.settled:
                 return None
-            changed = {line.user for line in self._changes.new(reader, now)}
-            events = [line for line in self._events.new(reader, now) if isinstance(line, Event)]
+            changes, changes_read = reader.became_visible(Change, self._changes)
+            events, events_read = reader.became_visible(Event, self._events)
+            changed = {line.user for line in changes}
             self._adopt(reader, self.context.catalogue.current(reader))
             self.remove(newly_away(reader, self.context, self._day))
             self._day = today(self.context)
@@ -84,12 +84,13 @@ class ServingIndex(IndexLoading):
         self._update_people(sorted(changed))
         self._update(sorted(swiped), self._load_states)
         self._update(sorted(judged), self._set_appeal)
+        self._changes, self._events = changes_read, events_read  # not before: after an outage all of it is applied again
         return len(changed | swiped | judged)
 
     def unread_changes(self, reader: Reader) -> int:
         """How many changes the store has that this process has not read yet, as after an import."""
         newest = reader.find(Change, newest=True, limit=1)
-        return max(0, newest[0].number - self._changes.read_to) if newest else 0
+        return max(0, newest[0].number - self._changes.newest) if newest else 0
 
     def close(self) -> None:
         """Nothing is kept for this process any more."""

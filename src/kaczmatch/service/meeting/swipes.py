@@ -261,6 +261,7 @@ class Swipes:
 
     def _reads(self, swipe: Swipe) -> list[RecordKey]:
         user, other, known = swipe.user, swipe.candidate, self.context.catalogue
+        known.keep_up(self.context.store)
         models = [one for one in (known.last.model, known.last.building, known.last.previous) if one] if known.last else []
         with_traits = [model for model in models if known.has_traits(model)]
         return [

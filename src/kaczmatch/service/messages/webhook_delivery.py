@@ -20,6 +20,7 @@ import numpy as np
 
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.leases import Lease
+from kaczmatch.service.domain.leaving import leaving
 from kaczmatch.service.domain.records import SINGLE_ROW, Delivery, DeliveryProgress, LastWebhookError, OutboxMessage
 from kaczmatch.service.domain.store import StoreUnavailable, Transaction
 from kaczmatch.service.messages.feed import ERASED, Feed, people_named
@@ -170,7 +171,8 @@ class WebhookDelivery:
     def _is_kept(self, identifier: str) -> bool:
         """Whether a message is still to be sent: not acknowledged in the feed, and not about an erased person."""
         with self.context.store.read() as reader:
-            return reader.get(OutboxMessage, identifier) is not None
+            message = reader.get(OutboxMessage, identifier)
+            return message is not None and not leaving(reader, (message.user, message.other))
 
     def _record(self, message: OutboxMessage, delivery: Delivery) -> Future[bool]:
         def work(transaction: Transaction) -> bool:

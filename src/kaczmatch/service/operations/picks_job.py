@@ -8,7 +8,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 from datetime import UTC
 from functools import partial
-from typing import Final, TypeVar, final
+from typing import Final, TypeVar, final, overload
 
 import numpy as np
 
@@ -42,23 +42,28 @@ from kaczmatch.service.meeting.serving_index import grown_state
 
 Listed = TypeVar("Listed", bound=Record)
 PUBLISHED: Final = "picks.published"
-_AT_ONCE: Final = 500  # people or rows that are read
+_AT_ONCE: Final = 500  # people that are read, or rows that are dropped
+_PAIRS_AT_ONCE: Final = 5_000
 _USERS: Final = 10  # whose picks are written by one work
 _IN_FLIGHT: Final = 32
 
-Given = Sequence[tuple[str, Sequence[tuple[str, float]]]]  # users, and for each the candidates with their mutual probabilities
+GivenTo = tuple[str, Sequence[tuple[str, float]]]  # a user, and the candidates with their mutual probabilities
+Given = Sequence[GivenTo]
+Progress = Callable[[str, int, int], None]  # a step, how much of it is done, and of how much
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class PicksJob:
-    """The use cases of making and publishing picks. One process at a time publishes."""
+    """The use cases of making and publishing picks. One process at a time publishes, or one that works for it: its `holder`."""
 
     context: Context
+    holder: str = ""
     _lease: Lease = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "_lease", Lease(self.context, "picks"))
+        object.__setattr__(self, "_lease", Lease(self.context, "picks", holder=self.holder))
+        object.__setattr__(self, "holder", self._lease.holder)
 
     def columns(self, progress: Callable[[int, int], None] = lambda _done, _total: None) -> PickColumns:
         """Everybody who can be in a deck, and the pairs that no deck would show.
@@ -109,7 +114,7 @@ class PicksJob:
         last: tuple[object, ...] = ()
         while True:
             with self.context.store.read() as reader:
-                page = reader.find(kind, after=last, limit=_AT_ONCE)
+                page = reader.find(kind, after=last, limit=_PAIRS_AT_ONCE)
             if not page:
                 return
             yield from page
@@ -160,8 +165,8 @@ class PicksJob:
                 return
             self.context.rest()
 
-    def run_if_due(self, hour: int, k: int, assignment: PickAssignment) -> int | None:
-        """Publish, if it is past that hour (UTC) and no edition is of today. On one thread, since requests are served beside."""
+    def run_if_due(self, hour: int, make: Callable[[], int]) -> int | None:
+        """Have an edition made, if it is past that hour (UTC) and none is of today. If that fails, the next turn tries again."""
         with self.context.store.read() as reader:
             shown = reader.get(PublishedPicks, SINGLE_ROW)
         now = self.context.clock().astimezone(UTC)
@@ -169,21 +174,57 @@ class PicksJob:
             return None
         if not self._lease.take():
             return None
-        market, assigned = picks(self.columns(), k, assignment, runner=LocalRunner(1))
-        return self.publish(given_ids(market, assigned), assignment.slug)
+        try:
+            return make()
+        finally:
+            self._lease.let_go()
+
+    def make(self, k: int, assignment: PickAssignment, progress: Progress = lambda _step, _done, _total: None) -> int:
+        """Make an edition and publish it, on one thread, since requests are served beside. Returns its number."""
+
+        def held(step: str, done: int, total: int) -> None:
+            self._lease.take()
+            progress(step, done, total)
+
+        columns = self.columns(partial(held, "reading people"))
+        market, assigned = picks(
+            columns,
+            k,
+            assignment,
+            runner=LocalRunner(1),
+            progress=lambda share: held("finding candidates", round(100 * share), 100),
+        )
+        return self.publish(GivenPicks(market, assigned), assignment.slug, partial(held, "publishing"))
 
 
-def given_ids(market: PickMarket, assigned: AssignedPicks) -> Given:
-    """Ids instead of rows, with the mutual probability of each pair."""
-    lists, ids = market.lists.with_pairs(market.columns, assigned.given), market.columns.ids
-    chance = lists.mutual
-    found = []
-    for row, rows in enumerate(assigned.given):
-        begin, end = lists.begin[row], lists.begin[row + 1]
-        there = rows[rows >= 0]
-        places = begin + np.searchsorted(lists.other[begin:end], there)
-        found.append((str(ids[row]), [(str(ids[other]), float(chance[at])) for other, at in zip(there, places, strict=True)]))
-    return [(user, cards) for user, cards in found if cards]
+@final
+class GivenPicks(Sequence[GivenTo]):
+    """Ids instead of rows, with the mutual probability of each pair, of everybody who has picks. Made when they are asked for:
+    those of a million people would take gigabytes."""
+
+    def __init__(self, market: PickMarket, assigned: AssignedPicks) -> None:
+        self._lists, self._ids = market.lists.with_pairs(market.columns, assigned.given), market.columns.ids
+        self._given, self._chance = assigned.given, self._lists.mutual
+        self._rows = np.flatnonzero((assigned.given >= 0).any(axis=1))
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    @overload
+    def __getitem__(self, which: int) -> GivenTo: ...
+    @overload
+    def __getitem__(self, which: slice) -> list[GivenTo]: ...
+    def __getitem__(self, which: int | slice) -> GivenTo | list[GivenTo]:
+        if isinstance(which, slice):
+            return [self._of(row) for row in self._rows[which].tolist()]
+        return self._of(int(self._rows[which]))
+
+    def _of(self, row: int) -> GivenTo:
+        begin, end = self._lists.begin[row], self._lists.begin[row + 1]
+        there = self._given[row][self._given[row] >= 0]
+        places = begin + np.searchsorted(self._lists.other[begin:end], there)
+        cards = [(str(self._ids[other]), float(self._chance[at])) for other, at in zip(there, places, strict=True)]
+        return str(self._ids[row]), cards
 
 
 def _write(transaction: Transaction, *, edition: int, given: Given) -> None:

@@ -43,6 +43,7 @@ def predicts_better(context: Context, model: int, other: int) -> bool:
     losses_of_both: list[tuple[float, float]] = []
     for user in people:
         with context.store.read() as reader:
+            context.catalogue.current(reader)  # and every vocabulary there was by then
             log = reader.find(Event, user=user)
             losses = [_losses(fold, with_seen(reader, fold, log), first) for fold in folds]
         both = losses[0].keys() & losses[1].keys()

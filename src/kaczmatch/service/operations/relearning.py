@@ -36,7 +36,7 @@ from kaczmatch.service.domain.store import Reader, Transaction
 from kaczmatch.service.domain.store_parts import StoreParts
 from kaczmatch.service.operations.models import check_learner
 from kaczmatch.service.operations.recent_loss import predicts_better
-from kaczmatch.service.operations.trait_pass import FEW, FittedSite, TraitPass
+from kaczmatch.service.operations.trait_pass import FEW, FittedSite, LookedAt, TraitPass
 from kaczmatch.service.operations.unused_models import drop_unused, models_left_over
 
 _PEOPLE = 60  # whose states are committed together
@@ -147,14 +147,20 @@ class Relearning:
             self.context.store.write(partial(self._reject, number), locks=[MODELS]).result()
             return
         locks = [MODELS, CHANGES, *([EVERYTHING] if current.building_traits else [])]
-        while not self.context.store.write(partial(self._switch, number), locks=locks).result():
-            if not self._follow_log(TraitPass(self.context, number), on_progress):
+        trait_pass = TraitPass(self.context, number)
+        while True:
+            looked_at = trait_pass.look_ahead() if current.building_traits else None
+            if self.context.store.write(partial(self._switch, number, looked_at), locks=locks).result():
+                return
+            if not self._follow_log(trait_pass, on_progress):
                 return
 
     def _follow_log(self, trait_pass: TraitPass, on_progress: Progress | None) -> bool:
         """Bring a model with traits to the end of the log, or nearly. False: another process goes on with it."""
         while True:
-            last = trait_pass.last_event()
+            last = trait_pass.last_event(self._lease.take)
+            if last is None:
+                return False
             with self.context.store.read() as reader:
                 first = reached = trait_pass.reached(reader)
             while reached < last:
@@ -188,7 +194,7 @@ class Relearning:
             on_progress(0, 0)  # nobody has swiped
         return found
 
-    def _switch(self, number: int, transaction: Transaction) -> bool:
+    def _switch(self, number: int, looked_at: LookedAt | None, transaction: Transaction) -> bool:
         """All processes begin to use the new model. As long as one still deals by the old one, that goes on learning.
 
         False: a model with traits has too many events left to learn from at once.
@@ -198,7 +204,7 @@ class Relearning:
             return True  # another process was at it too, and faster
         behind = any(process.model == current.model for process in live_processes(transaction, self.context.clock()))
         retired, used = transaction.get(Model, current.model), transaction.get(Model, number)
-        if current.building_traits and not TraitPass(self.context, number).learn_rest(transaction):
+        if looked_at is not None and not TraitPass(self.context, number).learn_rest(transaction, looked_at):
             return False
         if retired is not None:
             transaction.put(replace(retired, status=RETIRED))

@@ -19,6 +19,7 @@ from kaczmatch.schemas.operators import (
     TimeMark,
 )
 from kaczmatch.service.domain.context import Context
+from kaczmatch.service.domain.leaving import leaving
 from kaczmatch.service.domain.records import (
     AbuseReport,
     AuditEntry,
@@ -85,6 +86,11 @@ class OperatorActions:
             ]
             looks = reader.find(AuditEntry, user=user, newest=True, limit=limit)
             entries += [TimelineEntry(at=one.at, kind=one.action, detail=one.actor) for one in looks]
+            gone = leaving(
+                reader, {*(one.other for one in entries), *(one.user for one in blocks), *(one.other for one in blocks)}
+            )
+        entries = [one for one in entries if one.other not in gone]
+        blocks = [one for one in blocks if not gone & {one.user, one.other}]
         newest = sorted(entries, key=lambda one: one.at, reverse=True)[:limit]
         blocked = tuple(
             PersonBlock(user=one.user, other=one.other, at=one.at, reported=one.reported)
@@ -98,11 +104,10 @@ class OperatorActions:
         current = catalogue.current(reader)
         vocabulary = catalogue.vocabulary(reader, current.vocabulary)
         used = [model for model in reader.find(Model) if model.id == 1 or model.used_from is not None]
-        log, entries = reader.find(Event, user=person.id), []
-        for old, new in list(pairwise(sorted(used, key=lambda model: model.id)))[-_MOST_MODELS:]:
-            at = new.used_from
-            if at is None or at < person.created:
-                continue
+        pairs = list(pairwise(sorted(used, key=lambda model: model.id)))[-_MOST_MODELS:]
+        changes = [(old, new, at) for old, new in pairs if (at := new.used_from) is not None and at >= person.created]
+        log, entries = reader.find(Event, user=person.id) if changes else [], []
+        for old, new, at in changes:
             events = [event for event in log if event.at < at]
             folds = [catalogue.fold(reader, model.id) for model in (old, new)]
             # What was seen under a model with traits goes with that model.

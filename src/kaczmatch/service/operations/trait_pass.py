@@ -7,23 +7,24 @@ events by itself. The last few are taken in the commit that puts the model in us
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from typing import Final, final
 
 from kaczmatch.learners.population.traits import Sites
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.feature_snapshots import with_features
 from kaczmatch.service.domain.folding import AnsweredPeople, undo_of, without_undone
-from kaczmatch.service.domain.locks import EVERYTHING, MODELS
+from kaczmatch.service.domain.leaving import leaving
 from kaczmatch.service.domain.records import (
     SINGLE_ROW,
     Decision,
     Event,
     EventKind,
     LatestDecision,
-    PendingErasure,
+    PersonCounters,
     StoredState,
     StoredTraits,
     TraitProgress,
@@ -31,6 +32,8 @@ from kaczmatch.service.domain.records import (
 from kaczmatch.service.domain.store import Reader, RecordKey, Transaction
 from kaczmatch.service.domain.traits import learn_event, put_fitted_site
 
+Key = tuple[str, ...]  # of an event
+LookedAt = tuple[set[Key], set[Key]]  # events, and those of them that answer somebody again
 FittedSite = tuple[str, str, Sites]  # of a user, on a candidate
 
 _AT_ONCE: Final = 25  # events: decks and swipes wait for the commit that has them
@@ -47,6 +50,8 @@ class TraitPass:
 
     def begin(self, sites: Sequence[FittedSite]) -> None:
         """Write what the fit found that people say of each other's traits, some at a time."""
+        with self.context.store.read() as reader:
+            self.context.catalogue.fold(reader, self.model)
         for first in range(0, len(sites), _AT_ONCE):
             some = sites[first : first + _AT_ONCE]
             people = {user for user, _, _ in some} | {candidate for _, candidate, _ in some}
@@ -58,22 +63,29 @@ class TraitPass:
 
     def _put_fitted(self, sites: Sequence[FittedSite], transaction: Transaction) -> None:
         fold = self.context.catalogue.fold(transaction, self.model)
-        leaving = transaction.many(PendingErasure, {(candidate,) for _, candidate, _ in sites})
+        gone = leaving(transaction, chain.from_iterable((user, candidate) for user, candidate, _ in sites))
         for user, candidate, site in sites:
-            if (candidate,) not in leaving:
+            if not gone & {user, candidate}:
                 put_fitted_site(transaction, fold, user, candidate, site)
 
-    def last_event(self) -> int:
-        """The newest event. None with a lower number is under way, and so none can turn up behind the pass."""
-
-        def work(transaction: Transaction) -> int:
-            return max((event.number for event in transaction.find(Event, newest=True, limit=1)), default=0)
-
-        return self.context.store.write(work, locks=[MODELS, EVERYTHING]).result()
+    def last_event(self, go_on: Callable[[], bool]) -> int | None:
+        """The newest event, once none with a lower number can turn up behind the pass. None: not to `go_on` until then."""
+        with self.context.store.read() as reader:
+            _, cursor = reader.became_visible(Event, None)
+        newest = cursor.newest
+        while cursor.settled < newest:  # a commit that began before it is under way; nobody else has to wait for that
+            if not go_on():
+                return None
+            self.context.rest()
+            with self.context.store.read() as reader:
+                _, cursor = reader.became_visible(Event, cursor)
+        return newest
 
     def step(self, last: int) -> int:
         """Learn from some more events, up to one. Returns how far the pass has come by then."""
         with self.context.store.read() as reader:
+            self.context.catalogue.current(reader)  # events were made under every vocabulary there was
+            self.context.catalogue.fold(reader, self.model)
             reached = self.reached(reader)
             page = [event for event in reader.find(Event, after=(reached,), limit=_AT_ONCE) if event.number <= last]
             again = self._answered_again(reader, page)
@@ -84,33 +96,39 @@ class TraitPass:
         self.context.store.write(work, locks=sorted(people), prefetch=self._reads(page)).result()
         return page[-1].number
 
-    def learn_rest(self, transaction: Transaction) -> bool:
+    def look_ahead(self) -> LookedAt:
+        """Which of the events that are left answer somebody again, for `learn_rest`, which reads nobody's log."""
+        with self.context.store.read() as reader:
+            page = reader.find(Event, after=(self.reached(reader),), limit=FEW)
+            return {event.identity() for event in page}, self._answered_again(reader, page)
+
+    def learn_rest(self, transaction: Transaction, looked_at: LookedAt) -> bool:
         """Learn from what is left; False: that is too much for one commit. No other work may be under way."""
-        left = transaction.find(Event, after=(self.reached(transaction),), limit=FEW + 1)
-        if len(left) > FEW:
+        left, (seen, again) = transaction.find(Event, after=(self.reached(transaction),), limit=FEW + 1), looked_at
+        repeated, unsure = _repeats(transaction, left)
+        if len(left) > FEW or unsure - seen:
             return False
-        again = self._answered_again(transaction, left)
         if left:
-            self.learn(left, again, left[-1].number, transaction)
+            self.learn(left, repeated | again & unsure, left[-1].number, transaction)
         return True
 
     def reached(self, reader: Reader) -> int:
         progress = reader.get(TraitProgress, SINGLE_ROW)
         return progress.event if progress is not None and progress.model == self.model else 0
 
-    def learn(self, page: Sequence[Event], again: set[tuple[str, str]], reached: int, transaction: Transaction) -> None:
+    def learn(self, page: Sequence[Event], again: set[Key], reached: int, transaction: Transaction) -> None:
         """Learn from a page of events: from those that are still there, and were not undone meanwhile."""
         if self.reached(transaction) >= reached:
             return  # another process was at it too
         fold = self.context.catalogue.fold(transaction, self.model)
-        self.context.catalogue.current(transaction)  # events were made under every vocabulary there was
         there = transaction.many(Event, [event.identity() for event in page])
         undone = transaction.many(Event, [undo_of(event) for event in page])
-        judged = {event.candidate for event in page if event.candidate is not None}
-        leaving = transaction.many(PendingErasure, [(candidate,) for candidate in judged])
+        gone = leaving(transaction, chain.from_iterable((event.user, event.candidate) for event in page))
         pairs = transaction.many(LatestDecision, [(event.user, event.candidate) for event in page if event.candidate is not None])
         for event in with_features(transaction, sorted(there.values(), key=lambda one: one.number)):
-            if event.kind == EventKind.UNDONE or undo_of(event) in undone or (event.candidate,) in leaving:
+            if event.user in gone:
+                continue  # they have no state any more
+            if event.kind == EventKind.UNDONE or undo_of(event) in undone or event.candidate in gone:
                 if transaction.get(StoredState, self.model, event.user) is None:  # whoever has events has a state
                     transaction.put(fold.encode(event.user, fold.start()))
                 continue
@@ -121,19 +139,13 @@ class TraitPass:
             transaction.put(fold.encode(event.user, after))
         transaction.put(TraitProgress(model=self.model, event=reached))
 
-    def _answered_again(self, reader: Reader, page: Sequence[Event]) -> set[tuple[str, str]]:
+    def _answered_again(self, reader: Reader, page: Sequence[Event]) -> set[Key]:
         """Swipes that answer somebody again, since the user's last reset: they teach nothing."""
-        answers = [one for one in page if one.kind == EventKind.SWIPED and one.decision != Decision.SKIP and one.candidate]
-        pairs = reader.many(LatestDecision, [(one.user, one.candidate) for one in answers])
-        later = {
-            one.user for one in answers if (pair := pairs.get((one.user, one.candidate))) is None or pair.first_answer != one.id
-        }
-        again: set[tuple[str, str]] = set()
-        for user in later:
+        again, unsure = _repeats(reader, page)
+        for user in {user for user, _ in unsure}:
             answered = AnsweredPeople()
-            again |= {
-                (event.user, event.id) for event in without_undone(reader.find(Event, user=user)) if answered.repeats(event)
-            }
+            log = without_undone(reader.find(Event, user=user))
+            again |= unsure & {event.identity() for event in log if answered.repeats(event)}
         return again
 
     def _reads(self, page: Sequence[Event]) -> list[RecordKey]:
@@ -145,3 +157,15 @@ class TraitPass:
             *((StoredTraits, (self.model, candidate)) for _, candidate in pairs),
             *((LatestDecision, pair) for pair in pairs),
         ]
+
+
+def _repeats(reader: Reader, page: Sequence[Event]) -> tuple[set[Key], set[Key]]:
+    """Swipes that answer somebody again, and those where the user's log has to say whether there was a reset in between."""
+    answers = [one for one in page if one.kind == EventKind.SWIPED and one.decision != Decision.SKIP and one.candidate]
+    pairs = reader.many(LatestDecision, [(one.user, one.candidate) for one in answers])
+    counters = reader.many(PersonCounters, [(one.user,) for one in answers])
+    later = [
+        one for one in answers if (one.user, one.candidate) in pairs and pairs[one.user, one.candidate].first_answer != one.id
+    ]
+    unsure = {one.identity() for one in later if (one.user,) in counters and counters[one.user,].resets}
+    return {one.identity() for one in later} - unsure, unsure

@@ -14,6 +14,7 @@ from kaczmatch.learners.state import EncodedState
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.display_names import name_suffixes
 from kaczmatch.service.domain.folding import ModelFold
+from kaczmatch.service.domain.leaving import being_erased
 from kaczmatch.service.domain.records import (
     Event,
     LatestDecision,
@@ -29,7 +30,6 @@ from kaczmatch.service.domain.records import (
 from kaczmatch.service.domain.store import Snapshot
 from kaczmatch.service.domain.store_parts import StoreParts
 from kaczmatch.service.domain.traits import with_seen
-from kaczmatch.service.meeting.profiles import being_erased
 from kaczmatch.service.operations.consistency import ConsistencyCheck, RecordsOfPeople
 
 _AT_ONCE = 200
@@ -107,14 +107,13 @@ def verify_people(context: Context, people: Sequence[str]) -> VerificationResult
 
 
 def _nobodys(reader: Snapshot, model: int) -> list[str]:
-    """Records of people who are not there. Decisions of people who are being erased go last."""
-    left = [user for user in being_erased(reader) if reader.get(Person, user) is None]
-    found: dict[type[Record], int] = {
-        kind: reader.count_of_nobody(kind) for kind in (Event, PersonCounters, LatestDecision, MatchSide, NameSuffix)
-    }
-    found |= {kind: reader.count_of_nobody(kind, model=model) for kind in (SeenTraits, StoredTraits)}
-    found[LatestDecision] -= sum(reader.count(LatestDecision, user=user) for user in left)
-    found[SeenTraits] -= sum(reader.count(SeenTraits, user=user, model=model) for user in left)
+    """Records of people who are not there, nor being erased."""
+    left = being_erased(reader)
+    kinds: tuple[type[Record], ...] = (Event, PersonCounters, LatestDecision, MatchSide, NameSuffix, SeenTraits, StoredTraits)
+    of_model = {SeenTraits: {"model": model}, StoredTraits: {"model": model}}
+    found = {kind: reader.count_of_nobody(kind, **of_model.get(kind, {})) for kind in kinds}
+    for kind in kinds:
+        found[kind] -= sum(reader.count(kind, user=user, **of_model.get(kind, {})) for user in left)
     return [f"{number:,} {kind.table} belong to nobody" for kind, number in found.items() if number]
 
 

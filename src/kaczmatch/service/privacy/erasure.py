@@ -1,97 +1,61 @@
-"""Erasure: first the person is gone, at once; then every trace in other people's logs, and states are folded without it."""
+"""Erasure: a request commits that the person is gone, and a job removes every trace, from other people's logs too.
+
+Gone is one commit of a few rows: no profile, no name, no state, no appeal, and a `PendingErasure`, which answers look at that
+name people (see `leaving`). The rest is a `Removal`, in the background.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from contextlib import suppress
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
-from typing import Any, final
+from typing import Final, final
 
 from kaczmatch.service.access.erased_tokens import ErasedTokens
-from kaczmatch.service.domain.appeal import without_evidence
-from kaczmatch.service.domain.appearances import decks_with, forget_appearances, remove_cards
 from kaczmatch.service.domain.context import Context
-from kaczmatch.service.domain.counting import recounted
-from kaczmatch.service.domain.locks import APPEARANCES, SCRUB
-from kaczmatch.service.domain.outbox import announce
+from kaczmatch.service.domain.leases import Lease
+from kaczmatch.service.domain.leaving import being_erased
+from kaczmatch.service.domain.locks import SCRUB
 from kaczmatch.service.domain.person_ids import checked_id
-from kaczmatch.service.domain.records import (
-    AbuseReport,
-    AuditEntry,
-    Block,
-    Change,
-    Delivery,
-    ErasedId,
-    Event,
-    FeatureSnapshot,
-    HeldPerson,
-    LatestDecision,
-    MatchSide,
-    NameSuffix,
-    OutboxMessage,
-    PendingErasure,
-    Person,
-    PersonCounters,
-    Pick,
-    Record,
-    SeenTraits,
-    StoredDeck,
-    StoredState,
-    StoredTraits,
-)
+from kaczmatch.service.domain.records import Change, ErasedId, OutboxMessage, PendingErasure, Person
 from kaczmatch.service.domain.refusals import nobody
 from kaczmatch.service.domain.scrubbing import Scrubbing, forget_number
-from kaczmatch.service.domain.store import Transaction
-from kaczmatch.service.domain.traits import withdraw
-from kaczmatch.service.meeting.profiles import being_erased
-from kaczmatch.service.meeting.undo import refold
+from kaczmatch.service.domain.store import Reader, StoreUnavailable, Transaction
+from kaczmatch.service.privacy.removal import Overtaken, Removal
+from kaczmatch.service.privacy.traces import AT_ONCE, others_with_decisions, rows_naming, tables_naming
 
-# Every field that names a person, but for `PendingErasure`, which goes when the erasure is finished. A test walks all records to
-# see that none is missing. Cards of decks name people too, many in one field: see `appearances`.
-TRACES: tuple[tuple[type[Record], str], ...] = (
-    (Person, "id"),
-    (NameSuffix, "user"),
-    (FeatureSnapshot, "user"),
-    (ErasedId, "user"),
-    (PersonCounters, "user"),
-    (HeldPerson, "user"),
-    (StoredState, "user"),
-    (StoredTraits, "user"),
-    (SeenTraits, "user"),
-    (SeenTraits, "candidate"),
-    (StoredDeck, "user"),
-    (Pick, "user"),
-    (Pick, "candidate"),
-    (MatchSide, "user"),
-    (MatchSide, "other"),
-    (Block, "user"),
-    (Block, "other"),
-    (AbuseReport, "user"),
-    (AbuseReport, "other"),
-    (OutboxMessage, "user"),
-    (OutboxMessage, "other"),
-    (Change, "user"),
-    (AuditEntry, "user"),
-    (Event, "user"),
-    (Event, "candidate"),
-    (LatestDecision, "user"),
-    (LatestDecision, "candidate"),
-)
-_AT_ONCE = 100
-_DECKS_AT_ONCE = 16
-_LATER = {
-    (FeatureSnapshot, "user"),  # which others' events name as long as they are there
-    (Event, "candidate"),
-    (LatestDecision, "user"),
-    (LatestDecision, "candidate"),
-    (SeenTraits, "user"),
-    (SeenTraits, "candidate"),
-}  # those touch other people, who are taken one at a time
+Watch = Callable[[int, int], None]
+
+_AT_A_TIME: Final = 100  # people who are looked at together
+_COUNTED: Final = 1_000  # people, to say how many are left
 
 
 def _no_ledger(user: str, at: datetime) -> None:
     """Memory has no backups."""
+
+
+def _never() -> bool:
+    return False
+
+
+def _unwatched(done: int, people: int) -> None:
+    """No-op."""
+
+
+@final
+class _Stopped(Exception):
+    """The process ends, or another one has the lease."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class ErasureProgress:
+    """Whether nothing of a person is left, and how many others have records of them (at most `_COUNTED` are counted)."""
+
+    done: bool
+    people_left: int
 
 
 @final
@@ -107,123 +71,153 @@ class Erasure:
     scrubbing: Scrubbing
     erased_tokens: ErasedTokens
     record: Callable[[str, datetime], None] = _no_ledger  # outside the store, for when a backup is restored
+    _lease: Lease = field(init=False)
+    _tidying: Lease = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_lease", Lease(self.context, "erasing"))
+        object.__setattr__(self, "_tidying", Lease(self.context, "erased ids"))
+
+    def begin(self, user: str) -> ErasureProgress:
+        """From now on nobody meets this person, and nothing new can be said of them. `work` does the rest.
+
+        Asking again does no work, and says how far it is.
+        """
+        checked_id(user)
+        with self.context.store.read() as reader:
+            here = reader.get(Person, user) is not None
+        if here and self.context.store.write(partial(self._gone, user), locks=[user]).result():
+            self.record(user, self.context.clock())  # a backup of before must not bring them back
+        return self.progress(user)
+
+    def progress(self, user: str) -> ErasureProgress:
+        """How far it is. For a day after its end that is still known."""
+        with self.context.store.read() as reader:
+            if reader.get(PendingErasure, user) is not None:
+                return ErasureProgress(done=False, people_left=len(others_with_decisions(reader, user, _COUNTED)))
+            if not self.erased_tokens.was_erased_in(reader, user):
+                raise nobody(user)
+        return ErasureProgress(done=True, people_left=0)
 
     def erase(self, user: str) -> None:
-        """Leave nothing of a person. If it is interrupted, `resume` goes on, and so does asking again."""
-        checked_id(user)
-        self.context.store.write(lambda tx: self._remove(tx, user), locks=[user]).result()
-        self._clean(user)
+        """All of it before this returns, for commands. A service on the same store leaves it to the command meanwhile."""
+        begun = self.begin(user)
+        if begun.done:
+            raise nobody(user)
+        mine = self._lease.take()
+        try:
+            self._remove(user, _never, _unwatched)
+        finally:
+            if mine:
+                self._lease.let_go()
         if not self.scrubbing.delay:
             self.scrubbing.run()
 
-    def resume(self) -> int:
-        """Finish erasures that were interrupted, and scrub if it is time."""
-        with self.context.store.read() as reader:
-            jobs = being_erased(reader, limit=_AT_ONCE)
-            told = [one.user for one in reader.find(ErasedId, limit=_AT_ONCE)]
-        for user in jobs:
-            self._clean(user)
-        for user in told:
-            self.context.store.write(partial(self._drop_id, user=user), locks=[user, SCRUB]).result()
-        self.scrubbing.run()
-        return len(jobs)
+    def work(self, stopping: Callable[[], bool] = _never, watch: Watch = _unwatched) -> int:
+        """Finish all erasures, in one process at a time. Returns how many were finished.
 
-    def _remove(self, transaction: Transaction, user: str) -> None:
-        """From now on nobody meets this person, and nothing new can be said of them."""
+        A rater whose log changes all the time is left for the next call, and so is whatever the store cannot take now. `watch` is
+        told how many people are done of those who have traces of the person whose turn it is.
+        """
+        with self.context.store.read() as reader:
+            if not being_erased(reader, limit=1):
+                return 0
+        if not self._lease.take():
+            return 0
+
+        def ends() -> bool:
+            return stopping() or not self._lease.take()
+
+        finished, tried, failure = 0, set[str](), None
+        try:
+            while users := self._untried(tried):
+                for user in users:
+                    tried.add(user)
+                    try:
+                        self._remove(user, ends, watch)
+                        finished += 1
+                    except StoreUnavailable as error:
+                        failure = error
+        except _Stopped:
+            return finished
+        finally:
+            with suppress(StoreUnavailable):  # then it runs out by itself
+                self._lease.let_go()
+        if finished and not self.scrubbing.delay:
+            self.scrubbing.run()
+        if failure is not None:
+            raise failure
+        return finished
+
+    def resume(self, stopping: Callable[[], bool] = _never) -> int:
+        """`work` and `tidy`."""
+        finished = self.work(stopping)
+        self.tidy(stopping)
+        return finished
+
+    def tidy(self, stopping: Callable[[], bool] = _never) -> None:
+        """Forget ids that nothing names any more, and scrub if it is time."""
+        with self.context.store.read() as reader:
+            told = reader.find(ErasedId, limit=1)
+        if told and self._tidying.take():
+            try:
+                self._drop_ids(stopping)
+            finally:
+                self._tidying.let_go()
+        self.scrubbing.run()
+
+    def _untried(self, tried: set[str]) -> list[str]:
+        with self.context.store.read() as reader:
+            return [user for user in being_erased(reader, limit=len(tried) + _AT_A_TIME) if user not in tried]
+
+    def _gone(self, user: str, transaction: Transaction) -> bool:
+        """Whether it begins here."""
         if transaction.get(Person, user) is None:
-            if transaction.get(PendingErasure, user) is not None:
-                return  # it was begun, and goes on
-            raise nobody(user)
-        found: list[Record] = []
-        for kind, field in TRACES:
-            equal: dict[str, Any] = {field: user}
-            found += [] if (kind, field) in _LATER else transaction.find(kind, **equal)
-        for record in found:
-            transaction.drop(type(record), *record.identity())
-            if isinstance(record, OutboxMessage):
-                transaction.drop(Delivery, record.id)
+            return False
+        found = [one for field in AT_ONCE for one in rows_naming(transaction, user, field)]
+        for one in found:
+            transaction.drop(type(one), *one.identity())
         self.erased_tokens.record_erasure(transaction, user)
         transaction.put(PendingErasure(user=user))
         transaction.append(Change(id=self.context.new_id(), user=user, at=self.context.clock()))
+        return True
 
-    def _clean(self, user: str) -> None:
-        """Everybody who swiped on this person, or on whom they swiped, one at a time."""
+    def _remove(self, user: str, ends: Callable[[], bool], watch: Watch) -> None:
+        def rest(done: int = 0, people: int = 0) -> None:
+            if people:
+                watch(done, people)
+            self.context.rest()
+            if ends():
+                raise _Stopped
+
         self.record(user, self.context.clock())  # before it is over: until then nobody can come under this id
-        if self.context.snapshot is not None:
-            self.context.snapshot.overwrite(user)
-        self._take_cards(user)
-        with self.context.store.read() as reader:
-            others = {event.user for event in reader.find(Event, candidate=user)}
-            others |= {pair.candidate for pair in reader.find(LatestDecision, user=user)} | {
-                pair.user for pair in reader.find(LatestDecision, candidate=user)
-            }
-        for other in sorted(others):
-            self.context.store.write(partial(self._forget, user=user, other=other), locks=[user, other]).result()
+        with suppress(Overtaken):
+            Removal(self.context, user, rest).run()
+
+    def _drop_ids(self, stopping: Callable[[], bool]) -> None:
+        """Ids of erased people that nothing names any more."""
+        last: tuple[str, ...] = ()
+        while not stopping():
+            with self.context.store.read() as reader:
+                page = [one.user for one in reader.find(ErasedId, after=last, limit=_AT_A_TIME)]
+                unnamed = [user for user in page if not _only_told_of(reader, user)]
+            for user in unnamed:
+                self.context.store.write(partial(self._drop_id, user), locks=[user, SCRUB]).result()
+            if len(page) < _AT_A_TIME:
+                return
+            last = (page[-1],)
             self.context.rest()
 
-        def finished(transaction: Transaction) -> None:
-            if transaction.get(PendingErasure, user) is None:
-                return  # another process was at it too, and has announced it
-            found = [*transaction.find(Change, user=user), *transaction.find(FeatureSnapshot, user=user)]
-            transaction.drop(PendingErasure, user)
-            for record in found:
-                transaction.drop(type(record), *record.identity())
-            forget_number(transaction, self.context, user)
-            transaction.append(Change(id=self.context.new_id(), user=user, at=self.context.clock()))
-            announce(transaction, self.context, "profile.erased", user, {})
-            transaction.put(ErasedId(user=user))
-
-        self.context.store.write(finished, locks=[user, SCRUB]).result()
-
-    def _take_cards(self, user: str) -> None:
-        """The person's cards, out of the decks of others and out of what is filed about decks."""
-        decks = decks_with(self.context, user)
-        for first in range(0, len(decks), _DECKS_AT_ONCE):
-            some = decks[first : first + _DECKS_AT_ONCE]
-            locks = [user, *{viewer for viewer, _ in some}]
-            self.context.store.write(partial(remove_cards, user=user, decks=some), locks=locks).result()
-            self.context.rest()
-        self.context.store.write(partial(forget_appearances, user=user), locks=[user, APPEARANCES]).result()
-
-    def _drop_id(self, transaction: Transaction, user: str) -> None:
-        """The id of an erased person, once nothing names it. If it is used again, it is not ours any more."""
-        named = set()
-        for kind, field in TRACES:
-            equal: dict[str, Any] = {field: user}
-            if kind is not ErasedId and transaction.find(kind, limit=1, **equal):
-                named.add(kind)
+    def _drop_id(self, user: str, transaction: Transaction) -> None:
+        """If it is used again, it is not ours any more."""
+        named = tables_naming(transaction, user)
         if named and named <= {Change, OutboxMessage}:
             return
         transaction.drop(ErasedId, user)
         if not named:
             forget_number(transaction, self.context, user)
 
-    def _forget(self, transaction: Transaction, user: str, other: str) -> None:
-        """One person's log and state without the other, and their appeal and traits without what the other thought."""
-        if transaction.get(PendingErasure, user) is None:
-            return  # another process has finished it: whoever has the name by now is somebody new
-        events = transaction.find(Event, user=other)
-        gone = {event.id for event in events if event.candidate == user}
-        kept = [event for event in events if event.id not in gone and event.undoes not in gone]
-        said = transaction.find(SeenTraits, user=user, candidate=other) + transaction.find(SeenTraits, user=other, candidate=user)
-        given, counters = transaction.get(LatestDecision, user, other), transaction.get(PersonCounters, other)
-        if counters is not None:  # a match with the erased person is gone
-            counters = replace(counters, open_matches=transaction.count(MatchSide, user=other, ended=None))
-        for event in events:
-            if event.id in gone or event.undoes in gone:
-                transaction.drop(Event, *event.identity())
-        for one in said:  # of either about the other
-            withdraw(transaction, one)
-        if gone:
-            refold(transaction, self.context, self.context.catalogue.current(transaction), other, kept)
-        if counters is not None:
-            counters = recounted(counters, kept) if gone else counters
-            transaction.put(counters)
-        if given is not None and given.appeal_as_of is not None and counters is not None:
-            transaction.put(
-                without_evidence(counters, given.excess, given.information, given.appeal_as_of, self.context.config.appeal)
-            )
-        transaction.drop(LatestDecision, user, other)
-        transaction.drop(LatestDecision, other, user)
-        if counters is not None:  # every process has the old state and appeal in memory
-            transaction.append(Change(id=self.context.new_id(), user=other, at=self.context.clock()))
+
+def _only_told_of(reader: Reader, user: str) -> bool:
+    """Whether an erased id is named by what tells of the erasure, and by nothing else."""
+    return bool(named := tables_naming(reader, user)) and named <= {Change, OutboxMessage}

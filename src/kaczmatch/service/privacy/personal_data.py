@@ -10,6 +10,7 @@ from pydantic_core import to_json
 from kaczmatch.service.domain.answer_cache import AnswerCache
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.impressions import answered_cards
+from kaczmatch.service.domain.leaving import leaving, without_leaving
 from kaczmatch.service.domain.quotas import EXPORTS, quota_usage
 from kaczmatch.service.domain.records import (
     AbuseReport,
@@ -108,11 +109,16 @@ class PersonalData:
 
 
 def _lists(reader: Reader, kinds: dict[str, type[Record]], user: str) -> dict[str, list[dict[str, Any]]]:
-    return {name: [_plain(record) for record in reader.find(kind, user=user)] for name, kind in kinds.items()}
+    """Without records of people who are being erased."""
+    found = {name: reader.find(kind, user=user) for name, kind in kinds.items()}
+    others = {kind: [name for name in ("other", "candidate") if name in columns(kind)] for kind in kinds.values()}
+    return {name: [_plain(one) for one in without_leaving(reader, found[name], *others[kind])] for name, kind in kinds.items()}
 
 
 def _cards_shown(reader: Reader, user: str) -> list[dict[str, Any]]:
     """Without propensity, score and reason: somebody drawn at random has not liked the viewer."""
+    cards = answered_cards(reader, reader.find(StoredDeck, user=user))
+    gone = leaving(reader, {card.candidate for card, _ in cards})
     return [
         {
             "user": card.user,
@@ -123,7 +129,8 @@ def _cards_shown(reader: Reader, user: str) -> list[dict[str, Any]]:
             "swipe": None if swipe is None else swipe.id,
             "decision": None if swipe is None else swipe.decision,
         }
-        for card, swipe in answered_cards(reader, reader.find(StoredDeck, user=user))
+        for card, swipe in cards
+        if card.candidate not in gone
     ]
 
 

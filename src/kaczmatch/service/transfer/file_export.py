@@ -10,6 +10,7 @@ from kaczmatch.recommend.people.location import Location
 from kaczmatch.recommend.people.vocabulary import Vocabulary
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.folding import without_undone
+from kaczmatch.service.domain.leaving import leaving
 from kaczmatch.service.domain.records import Event, EventKind, Person
 from kaczmatch.service.domain.store_parts import StoreParts
 from kaczmatch.service.meeting.profile_features import tags_of
@@ -59,6 +60,7 @@ def _swipes(context: Context, people: Sequence[str]) -> Batch:
     """Those that were not undone, each user's in their order."""
     with context.store.read() as reader:
         logs = reader.of_people(Event, "user", people)
+        gone = leaving(reader, {event.candidate for log in logs.values() for event in log})
     return [
         {
             "user": event.user,
@@ -69,5 +71,5 @@ def _swipes(context: Context, people: Sequence[str]) -> Batch:
         }
         for user in people
         for event in without_undone(logs[user])
-        if event.kind == EventKind.SWIPED
+        if event.kind == EventKind.SWIPED and event.candidate not in gone
     ]

@@ -19,7 +19,7 @@ from itertools import islice
 from typing import Any, Final, Generic, TypeVar, final
 
 from kaczmatch.core.errors import InvalidInput
-from kaczmatch.formats.rows import Row, TableFile, open_table
+from kaczmatch.formats.rows import MOST_COLUMNS, Row, TableFile, open_table
 from kaczmatch.schemas.transfer import ImportResult, NewTags, RowProblem, SuggestedOptions
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.records import ImportProgress
@@ -247,7 +247,7 @@ class FileImport(Generic[P, T]):
         tally.rows += len(page)
         tally.resumed += sum(row.number <= start for row in page)
         for row, (one, verdict) in zip(page, read, strict=True):
-            if not row.problem:
+            if not row.problem and len(tally.columns) < MOST_COLUMNS:  # lines of JSON may each have others
                 tally.columns |= dict.fromkeys(row.values)
             item: T | None = None
             try:

@@ -12,9 +12,9 @@ export const close = (report, resolution) => operator.post(`/operator/reports/${
 export const reopen = (report) => operator.post(`/operator/reports/${encodeURIComponent(report)}/reopen`);
 export const timeline = (user) => operator.get(`${path(user)}/timeline`);
 
-/** Erase somebody, asked for by typing the id. Whether it was done. */
+/** Erase somebody, asked for by typing the id. Whether it has begun: the person is gone then. */
 export async function erase(user, act) {
-  const words = ["Everything of ", make("strong", {}, make("bdi", {}, user)), " goes, from everybody’s data, and cannot be brought back."];
+  const words = [make("strong", {}, make("bdi", {}, user)), " is gone at once. All that others have of them goes in the minutes after, and cannot be brought back."];
   if (!(await confirmed({ title: "Erase this person?", words, yes: "Erase for good", typed: user }))) return false;
   return act(async () => {
     await operator.delete(`/people/${encodeURIComponent(user)}`);
