@@ -61,6 +61,7 @@ def busy(town: Town) -> None:
     town.swipe("canary", "w3", "like")
     town.safety.report("canary", "w1", "rude").result()
     town.safety.report("w2", "canary", "rude").result()
+    town.safety.unblock("w3", "canary", actor="k").result()
     audit = AuditEntry(id="a", at=town.now, actor="k", action="looked", user="canary")
     held, erased_before = HeldPerson(user="canary", actor="k"), ErasedId(user="canary")
     picks = [Pick(edition=1, user=a, place=0, candidate=b, score=0.5) for a, b in (("canary", "w0"), ("w0", "canary"))]

@@ -68,7 +68,7 @@ class Safety:
                 raise Conflict(f"{user!r} has reported {other!r}, who therefore stays blocked")
             transaction.drop(Block, user, other)
             if actor:
-                self._audit(transaction, actor, f"took back the block of {other}", user)
+                self._audit(transaction, actor, "took back a block", user)
 
         return self.context.store.write(work, locks=[user, other], prefetch=self._reads(user, other))
 
