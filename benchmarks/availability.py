@@ -40,6 +40,7 @@ from kaczmatch.app import server
 from kaczmatch.app.composition import context_of
 from kaczmatch.app.system import System
 from kaczmatch.app.warm_up import freeze_garbage
+from kaczmatch.client import Client as ApiClient
 from kaczmatch.learners.registry import learner
 from kaczmatch.report.results import Table
 from kaczmatch.service.domain.catalogue import neutral_prior
@@ -195,9 +196,12 @@ def command(process: subprocess.Popen[str], word: str) -> None:
 
 
 def erase(port: int, key: str) -> None:
-    for user in range(ERASED):
-        service.request("DELETE", port, f"/v1/people/p{user}", key)
-        time.sleep(0.5)
+    """It is over when nothing of them is left."""
+    with ApiClient(f"http://127.0.0.1:{port}", key) as client:
+        for user in range(ERASED):
+            client.erase_person(f"p{user}")
+        while not all(client.get_erasure(f"p{user}").done for user in range(ERASED)):
+            time.sleep(0.5)
 
 
 def measured(name: str, seen: Seen, times: Sequence[tuple[float, float]], memory: float) -> dict[str, Any]:

@@ -42,7 +42,7 @@ from kaczmatch.service.access.credentials import APP, Caller
 from kaczmatch.service.meeting import swipes as service_swipes
 from kaczmatch.settings.model import Settings
 from kaczmatch.storage.group import LARGE_COMMIT, LINGER
-from kaczmatch.storage.sqlite import LONG_LOG, MOVE_EVERY
+from kaczmatch.storage.sqlite_log import LONG_LOG, MOVE_EVERY
 
 TOGETHER, REST = 256, {"state": bytes(1_024), "none": 0, "one": 1}
 TABLES = """

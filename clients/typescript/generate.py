@@ -14,7 +14,7 @@ import type { operations } from "./schema.js";
 export type OperationId = keyof operations;
 type Member<T, K extends string> = T extends { [key in K]?: infer V } ? NonNullable<V> : never;
 type Content<T> = T extends { content: { "application/json": infer V } } ? V : undefined;
-type Ok<T> = T extends { 200: infer V } ? Content<V> : T extends { 201: infer V } ? Content<V> : T extends { 202: infer V } ? Content<V> : undefined;
+type Ok<T> = T extends { 200: infer V } | { 201: infer V } | { 202: infer V } ? Content<V> : undefined;
 
 /** What an operation takes: parameters of its path and query, headers, and a body. */
 export interface Call<K extends OperationId> {

@@ -16,6 +16,7 @@ import pytest
 
 from kaczmatch.recommend.people.schema import DATING
 from kaczmatch.service.access.erased_tokens import ErasedTokens
+from kaczmatch.service.domain import refolding
 from kaczmatch.service.domain.catalogue import model_learner, neutral_prior
 from kaczmatch.service.domain.config import QuotaLimit
 from kaczmatch.service.domain.context import Context
@@ -32,8 +33,8 @@ from kaczmatch.service.domain.records import (
     PersonNumber,
     StoredDeck,
 )
-from kaczmatch.service.domain.refusals import Full, TooMany
-from kaczmatch.service.domain.store import Reader, Store, Transaction
+from kaczmatch.service.domain.refusals import Conflict, Full, TooMany
+from kaczmatch.service.domain.store import Reader, Store, StoreUnavailable, Transaction
 from kaczmatch.service.meeting import swipes
 from kaczmatch.service.meeting.decks import Decks
 from kaczmatch.service.meeting.matches import Matches
@@ -41,6 +42,7 @@ from kaczmatch.service.meeting.people_search import suffixes_of
 from kaczmatch.service.meeting.profiles import new_person, snapshot_of
 from kaczmatch.service.meeting.safety import Safety
 from kaczmatch.service.meeting.swipes import RecordedSwipe, Swipe, Swipes
+from kaczmatch.service.meeting.undo import Undo
 from kaczmatch.service.operations.verification import verify
 from kaczmatch.storage import SqlStore
 from worlds.cards import put_deck
@@ -307,4 +309,41 @@ def test_a_swipe_under_way_when_a_new_model_begins_is_learned_by_it_too(
     go_on.set()
     first.result()
     relearning.join()
+    assert verify(town.context).problems == ()
+
+
+def test_swipes_undos_resets_and_ends_of_sessions_at_once_leave_the_replay(
+    stores: tuple[Store, Store], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of the same person, by two processes; and the other side of each pair does the same at the same time."""
+    monkeypatch.setattr(refolding, "PAGE", 3)
+    town = Town(stores[0], settings={"half_life_days": 30.0, "appeal": True})
+    settle(town, 3)
+    contexts = town.context, other_process(town, stores[1])
+    done, refused = [0] * 4, [0] * 4
+
+    def live(thread: int) -> None:
+        context = contexts[thread % 2]
+        swiping, undoing = Swipes(context), Undo(context)
+        me, others = ("w0", ["m0", "m1", "m2"]) if thread < 2 else ("m0", ["w0", "w1", "w2"])
+        for place in range(60):
+            swipe = Swipe(
+                user=me, id=f"s{thread}-{place}", candidate=others[place % 3], decision=("pass", "skip")[place % 2], deck=""
+            )
+            swiping.swipe(swipe).result()
+            try:
+                undoing.undo(me, swipe.id).result()
+                done[thread] += 1
+            except (Conflict, StoreUnavailable):
+                refused[thread] += 1
+            if place % 10 == thread:
+                undoing.reset(me).result()
+            if place % 7 == thread:
+                swiping.end_session(me).result()
+
+    with ThreadPoolExecutor(4) as threads:
+        list(threads.map(live, range(4)))
+    assert all(done)
+    undone = [event for event in town.find(Event) if event.kind == "undone"]
+    assert len(undone) == sum(done)
     assert verify(town.context).problems == ()

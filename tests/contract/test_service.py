@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule, run_state_machine_as_test
 
 from kaczmatch.learners.prior import Prior
+from kaczmatch.service.domain import refolding
 from kaczmatch.service.domain.records import Block, LatestDecision, MatchSide
 from kaczmatch.service.domain.refusals import Conflict, NotFound, Refusal, Reused
 from kaczmatch.service.domain.store import Store
@@ -315,6 +316,7 @@ def test_life_goes_as_the_model_says(
     urls = None if kind == "memory" else request.getfixturevalue("urls")
     monkeypatch.setattr(trait_pass, "_AT_ONCE", 3)  # events
     monkeypatch.setattr(trait_pass, "FEW", 1)
+    monkeypatch.setattr(refolding, "PAGE", 2)
 
     class On(life):  # type: ignore[misc, valid-type]
         address = ""

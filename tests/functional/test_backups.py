@@ -79,7 +79,7 @@ def lived(url: str) -> None:
     rng = random.Random(1)  # noqa: S311
     for number in range(60):
         one, two = rng.sample(range(8), 2)
-        town.import_swipe(f"p{one}", f"p{two}", rng.choice(["like", "pass", "skip"]), id=f"s{number}")
+        town.import_swipe(f"p{one}", f"p{two}", rng.choice(["like", "pass", "skip"]), id=f"import-{number}")
     feed = Feed(town.context)
     feed.acknowledge(feed.read()[1].number)
     Erasure(town.context, Scrubbing(town.context), ErasedTokens(town.context, b"secret")).erase("p7")

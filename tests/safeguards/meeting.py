@@ -44,7 +44,7 @@ MEETING = (
     ),
     Fault(
         "that an erased person leaves everybody's picks",
-        "service/privacy/erasure.py",
+        "service/privacy/traces.py",
         '    (Pick, "candidate"),\n',
         "",
         "tests/unit/service/test_picks_job.py -k moment_later",
@@ -73,8 +73,8 @@ MEETING = (
     ),
     Fault(
         "taking an erased person's card out of the decks of others",
-        "service/privacy/erasure.py",
-        "        self._take_cards(user)\n",
+        "service/privacy/removal.py",
+        "        self._take_cards()\n",
         "",
         "tests/unit/service/test_appearances.py -k 'memory and erasure'",
     ),
@@ -108,9 +108,9 @@ MEETING = (
     ),
     Fault(
         "the ledger of erasures",
-        "service/privacy/erasure.py",
-        "        self.record(user, self.context.clock())",
-        "        pass",
+        "storage/erasure_ledger.py",
+        "                os.write(opened, line)\n",
+        "                pass\n",
         "tests/functional/test_backups.py -k 'erased_again and sqlite'",
     ),
     Fault(
@@ -130,8 +130,8 @@ MEETING = (
     Fault(
         "that a name nobody has is blocked like any other",
         "service/meeting/safety.py",
-        "        if transaction.get(Person, other) is None and self.erased_tokens",
-        "        require_person(transaction, other)\n        if self.erased_tokens",
+        "        if gone and transaction.get(Person, other) is None:",
+        "        require_person(transaction, other)\n        if gone:",
         "tests/functional/api/test_quotas.py -k 'memory and exist'",
     ),
     Fault(
@@ -150,16 +150,37 @@ MEETING = (
     ),
     Fault(
         "the re-fold after an undo",
+        "service/domain/refolding.py",
+        "        for state in log.states() if there else ():",
+        "        for state in ():",
+        "tests/unit/service/test_undoing.py",
+    ),
+    Fault(
+        "the look whether a log is still the one that was folded",
+        "service/domain/refolding.py",
+        "            raise _Grown\n        waiting",
+        "            pass\n        waiting",
+        "tests/unit/service/test_refolding.py",
+    ),
+    Fault(
+        "the look whether events were taken out of a log while it was folded",
+        "service/domain/refolding.py",
+        "if _newest(transaction, Change, self._user) != self._change or _models",
+        "if _models",
+        "tests/unit/service/test_refolding.py",
+    ),
+    Fault(
+        "the quota of refused undos",
         "service/meeting/undo.py",
-        "            refold(transaction, self.context, current, user, [*events, undone])\n",
-        "",
+        "        transaction.put(replace(counters, quota_use=spent))\n        return found",
+        "        return found",
         "tests/unit/service/test_undoing.py",
     ),
     Fault(
         "the re-fold of other people after an erasure",
-        "service/privacy/erasure.py",
-        "            refold(transaction, self.context,",
-        "            (lambda *_: None)(transaction, self.context,",
+        "service/privacy/removal.py",
+        "lambda event: event.candidate == self.user, commit",
+        "lambda event: False, commit",
         "tests/unit/service/test_erasing.py",
     ),
     Fault(

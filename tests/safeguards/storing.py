@@ -5,7 +5,7 @@ from __future__ import annotations
 from safeguards.fault import Fault
 
 STORING = (
-    Fault("the fsync", "storage/sqlite.py", "synchronous = FULL", "synchronous = OFF", "tests/faults/test_power.py"),
+    Fault("the fsync", "storage/sqlite_log.py", "synchronous = FULL", "synchronous = OFF", "tests/faults/test_power.py"),
     Fault(
         "the lock on both people of a pair (PostgreSQL)",
         "storage/postgres.py",

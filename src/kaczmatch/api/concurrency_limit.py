@@ -7,11 +7,13 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any, Final, ParamSpec, TypeVar, final
 
+from fastapi import Request
+
 from kaczmatch.api.problems import Busy
 from kaczmatch.api.store_futures import result_of, result_once_written
 
 DECK_THREADS: Final = 2  # decks are mostly Python, so more threads would only wait for each other
-ANSWERS: Final = 16  # exports and the like, of a user's whole history
+ANSWERS: Final = 16  # exports, histories and the feed, which read much
 ANSWER_THREADS: Final = 1  # decks do not wait for many of them
 REPORTS: Final = 16  # figures about many people, for operators
 REPORT_THREADS: Final = 1  # one that is being made keeps no other thread busy
@@ -57,3 +59,9 @@ class ConcurrencyLimit:
     ) -> T:
         """The same for a function that also returns a write of the store, if it has begun one: no thread waits for it."""
         return await result_once_written(self._threads.submit(function, *values, **named))
+
+
+def answer_limit(request: Request) -> ConcurrencyLimit:
+    """For what reads much. The threads that authenticate callers stay free."""
+    limit: ConcurrencyLimit = request.app.state.answer_limit
+    return limit

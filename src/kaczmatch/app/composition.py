@@ -70,7 +70,7 @@ def open_store(settings: Settings) -> SqlStore:
     if url.startswith("sqlite"):
         Path(url.partition(":///")[2]).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         migrate(url)
-    return SqlStore(url, readers=settings.threads + THREADS_BESIDE + 4)  # some for what runs in the background
+    return SqlStore(url, readers=settings.threads + THREADS_BESIDE + 6)  # some for what runs in the background
 
 
 def service_config_of(settings: Settings) -> ServiceConfig:

@@ -11,7 +11,7 @@ from kaczmatch.client.call import Call, given, mapping, model, nothing, path
 from kaczmatch.schemas.decks import Deck, RankingResult
 from kaczmatch.schemas.matches import MatchOutcomes, MatchPage
 from kaczmatch.schemas.preferences import AdmirerPage, CandidateExplanation, EventPage, LikePage, Preference, PreferenceHistory
-from kaczmatch.schemas.profiles import Erasure, Profile
+from kaczmatch.schemas.profiles import ErasureStatus, Profile
 from kaczmatch.schemas.safety import BlockPage, ReportReceipt
 from kaczmatch.schemas.swipes import SessionEnd, SwipeResult
 
@@ -66,14 +66,14 @@ def resume_profile(user: str) -> Call[Profile]:
     return Call("POST", path("/people/{user}/resume", user=user), model(Profile))
 
 
-def erase_person(user: str) -> Call[Erasure]:
+def erase_person(user: str) -> Call[ErasureStatus]:
     """Erase a person, who is gone when this returns. The service then removes every trace in other people's data."""
-    return Call("DELETE", path("/people/{user}", user=user), model(Erasure))
+    return Call("DELETE", path("/people/{user}", user=user), model(ErasureStatus))
 
 
-def get_erasure(user: str) -> Call[Erasure]:
+def get_erasure(user: str) -> Call[ErasureStatus]:
     """How far the erasure of a person is."""
-    return Call("GET", path("/people/{user}/erasure", user=user), model(Erasure))
+    return Call("GET", path("/people/{user}/erasure", user=user), model(ErasureStatus))
 
 
 def export_personal_data(user: str) -> Call[dict[str, Any]]:

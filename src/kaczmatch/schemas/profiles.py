@@ -107,7 +107,7 @@ class PersonSummary(ResponseModel):
 
 
 @final
-class Erasure(ResponseModel):
+class ErasureStatus(ResponseModel):
     """How far an erasure is. The person is gone from its beginning on."""
 
     done: bool = Field(description="Whether nothing of the person is left.")

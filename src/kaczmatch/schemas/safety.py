@@ -52,7 +52,9 @@ class Report(ResponseModel):
     reason: str
     text: str
     at: datetime
-    met: bool = Field(description="Whether `user` was ever shown `other`. If not, it is a report about a stranger.")
+    met: bool = Field(
+        description="Whether `user` decided on `other` or was shown them in the last 100 decks. If not, they are strangers."
+    )
     closed: datetime | None
     resolution: str
 

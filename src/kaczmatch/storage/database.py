@@ -62,7 +62,6 @@ class Database(ABC):
     writer: Engine
     readers: Engine
     places: PlacesOfPages
-    problem: str = ""  # why what is to be done beside commits cannot be done; empty: it can. Commits go on all the same
 
     @abstractmethod
     def fetch(
@@ -112,6 +111,11 @@ class Database(ABC):
     @abstractmethod
     def after_commit(self) -> None:
         """What the database needs done after a commit."""
+
+    @property
+    @abstractmethod
+    def problem(self) -> str:
+        """Why what is to be done beside commits cannot be done; empty: it can. Commits go on all the same."""
 
     @abstractmethod
     def was_committed(self) -> bool | None:

@@ -169,6 +169,10 @@ class Postgres(Database):
     def after_commit(self) -> None:
         """The server looks after its own files."""
 
+    @property
+    def problem(self) -> str:
+        return ""
+
     def was_committed(self) -> bool | None:
         try:
             with self.writer.connect() as connection:

@@ -11,10 +11,9 @@ import os
 import sqlite3
 import time
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import suppress
 from itertools import chain
 from pathlib import Path
-from threading import Lock, Thread
 from typing import Any, Final, final
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event
@@ -24,6 +23,7 @@ from kaczmatch.service.domain.records import LogRecord, Record
 from kaczmatch.service.domain.store import Cursor, StoreUnavailable
 from kaczmatch.storage.codec import Row, codec
 from kaczmatch.storage.database import Database, ErrorKind, PlacesOfPages, count_numbers, drive, execute, quoted, rows_of
+from kaczmatch.storage.sqlite_log import SYNCED, WriteAheadLog
 from kaczmatch.storage.sqlite_statements import STATEMENTS, append, delete, select, select_own, upsert
 
 LARGEST: Final = 256  # rows per statement; with the columns of the widest table far below SQLite's 32,766 values
@@ -31,13 +31,6 @@ WAIT: Final = 5.0  # seconds for another process that writes
 WAIT_AGAIN: Final = 0.1  # and as long as it goes on writing, so that a queue of works is not told after one time each
 LOOK_AGAIN: Final = 0.0005  # seconds until it looks again, and later a twentieth of what it has waited: SQLite's own is longer
 LATEST: Final = 0.01  # seconds, so that nobody who has waited long is passed by all who come later
-LONG_LOG: Final = 256 * 2**20  # bytes of write-ahead log beyond which a commit waits for readers, so that it can be emptied
-READER_WAIT: Final = 50  # milliseconds that it waits for them
-LITTLE: Final = 4 * 2**20  # bytes: a commit waits only where the log is in the database but for so much
-EMPTY_AGAIN: Final = 0.02  # seconds until a scrub tries again to empty the log
-SYNCED: Final = "PRAGMA synchronous = FULL"
-MOVE_EVERY: Final = 2.0  # seconds after which the log is moved into the database: pages written often move once
-_LONG: Final = "the write-ahead log is long and cannot be emptied: somebody reads what was there long before, or the disk is full"
 TRANSIENT_CODES: Final = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
 OUTAGE_CODES: Final = {
     sqlite3.SQLITE_IOERR,
@@ -68,18 +61,6 @@ def padded(keys: Sequence[Row]) -> Iterator[Sequence[Row]]:
         yield [*part, *[(None,) * len(part[0])] * ((1 << (len(part) - 1).bit_length()) - len(part))]
 
 
-def _move(connection: sqlite3.Connection) -> int:
-    """Move what readers allow of the log into the database, while commits go on. How many bytes are left."""
-    busy, length, moved = connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
-    (page,) = connection.execute("PRAGMA page_size").fetchone()
-    return int(page * (max(length - moved, 0) + busy))
-
-
-def _emptied(connection: sqlite3.Connection) -> bool:
-    """Whether the log could be emptied. It keeps others from writing while it moves what is left of it."""
-    return not connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
-
-
 @final
 class Sqlite(Database):
     """One file, and its log beside it."""
@@ -91,11 +72,8 @@ class Sqlite(Database):
         if not url.database or url.database == ":memory:":
             raise ValueError("SQLite needs a file; tests without one use MemoryStore")
         self.file = Path(url.database)
-        self._log = self.file.with_name(f"{self.file.name}-wal")
-        self._too_long = LONG_LOG
-        self._moving, self._moved = Lock(), time.monotonic()
+        self.log = WriteAheadLog(self.file)
         self._waited_in_vain = False
-        self._left = 0  # bytes of the log that were not in the database when it was last moved
         if not look_only:
             self._keep_private()
         self._opened = self.file.stat() if self.file.exists() else None
@@ -109,7 +87,7 @@ class Sqlite(Database):
         """Only the owner reads the file. SQLite gives its log and index the same rights."""
         if self.file.parent.is_dir():
             self.file.touch(mode=0o600)
-        for file in (self.file, self._log, self.file.with_name(f"{self.file.name}-shm")):
+        for file in (self.file, self.log.file, self.file.with_name(f"{self.file.name}-shm")):
             with suppress(FileNotFoundError, PermissionError):  # nor can it be helped where somebody else owns it
                 if file.stat().st_mode & 0o077:
                     file.chmod(0o600)
@@ -162,7 +140,7 @@ class Sqlite(Database):
 
     def _looking(self) -> sqlite3.Connection:
         """Without a log nobody has the file open, and no lock is needed, for which SQLite would make files."""
-        unused = "" if self._log.exists() else "&immutable=1"
+        unused = "" if self.log.file.exists() else "&immutable=1"
         return sqlite3.connect(f"{self.file.absolute().as_uri()}?mode=ro{unused}", uri=True, check_same_thread=False)
 
     def fetch(
@@ -232,61 +210,11 @@ class Sqlite(Database):
             raise StoreUnavailable("the database file was replaced: restart the service")
 
     def after_commit(self) -> None:
-        """A thread moves the log into the database from time to time. SQLite empties it only at a moment without readers; where
-        there is never such a moment, a commit waits for one, unless a long reader would be waited for in vain."""
-        try:
-            length = self._log.stat().st_size
-        except FileNotFoundError:
-            return
-        if not self._moving.acquire(blocking=False):
-            return  # the thread is at it
-        handed_over = False
-        try:
-            if length <= LONG_LOG:
-                self._too_long = LONG_LOG  # another process may have emptied it
-            if length > self._too_long and self._left <= LITTLE:
-                emptied = self._shorten()
-                self._too_long, self._left = LONG_LOG if emptied else 2 * length, length
-                self.problem = "" if emptied else _LONG
-            elif length > self._too_long or time.monotonic() - self._moved > MOVE_EVERY:
-                Thread(target=self._move_and_release, args=(length,), name="kaczmatch write-ahead log", daemon=True).start()
-                handed_over = True
-        finally:
-            if not handed_over:
-                self._moving.release()
+        self.log.after_commit()
 
-    def _move_and_release(self, length: int) -> None:
-        problem, self._left = "", length
-        try:
-            with self._checkpoints() as connection:
-                self._left = _move(connection)
-        except sqlite3.Error as error:  # the log has it all the same
-            problem = f"the write-ahead log cannot be moved into the database: {error}"
-        finally:
-            if length > self._too_long and self._left > LITTLE:
-                self._too_long = 2 * length
-                problem = problem or _LONG
-            if problem or length <= LONG_LOG:
-                self.problem = problem
-            self._moved = time.monotonic()
-            self._moving.release()
-
-    @contextmanager
-    def _checkpoints(self) -> Iterator[sqlite3.Connection]:
-        """A connection that moves the log. It waits for nobody, and whoever writes has another one."""
-        uri = f"{self.file.absolute().as_uri()}?mode=rw"
-        with closing(sqlite3.connect(uri, timeout=0.0, uri=True)) as connection:
-            connection.execute(SYNCED).close()
-            yield connection
-
-    def _shorten(self) -> bool:
-        """Empty the log, if readers end soon and the disk allows it; what is committed is safe in the log."""
-        try:
-            with self._checkpoints() as connection:
-                connection.execute(f"PRAGMA busy_timeout = {READER_WAIT}").close()
-                return _emptied(connection)
-        except sqlite3.Error:  # a full disk, mostly
-            return False
+    @property
+    def problem(self) -> str:
+        return self.log.problem
 
     def was_committed(self) -> bool | None:
         return None
@@ -303,23 +231,13 @@ class Sqlite(Database):
         """Nothing."""
 
     def bytes_used(self) -> int:
-        return sum(file.stat().st_size for file in (self.file, self._log) if file.exists())
+        return sum(file.stat().st_size for file in (self.file, self.log.file) if file.exists())
 
     def scrub(self, numbers: Collection[int]) -> None:
-        """Deleted rows are overwritten at once (`secure_delete`); copies of their pages in the log go with the log.
-
-        It is emptied at a moment at which all of it is in the database and nobody reads from it. Commits go on meanwhile.
-        """
+        """Deleted rows are overwritten at once (`secure_delete`); copies of their pages in the log go with the log."""
         del numbers  # the log is emptied as a whole
-        until = time.monotonic() + WAIT
-        with suppress(sqlite3.Error), self._moving, self._checkpoints() as connection:
-            while _move(connection) or not _emptied(connection):
-                if time.monotonic() >= until:
-                    break
-                time.sleep(EMPTY_AGAIN)
-            else:
-                return
-        raise StoreUnavailable("somebody reads the database for too long, or its disk is full")
+        if not self.log.empty():
+            raise StoreUnavailable("somebody reads the database for too long, or its disk is full")
 
     def lock_out_others(self, connection: Connection) -> None:
         """BEGIN IMMEDIATE has done so."""

@@ -26,9 +26,10 @@ OF_BACK_ENDS = {
     "/v1/decks",
     "/v1/people/{user}/rank",
     "/v1/people/{user}/admirers",
+    "/v1/people/{user}/erasure",
     *OF_DATA,
 }
-OPERATORS_TOO = {("POST", "/v1/people/{user}/pause"), ("DELETE", "/v1/people/{user}")}
+OPERATORS_TOO = {("POST", "/v1/people/{user}/pause"), ("DELETE", "/v1/people/{user}"), ("GET", "/v1/people/{user}/erasure")}
 ANYBODY = {("GET", "/v1/vocabulary")}
 
 BODIES: dict[tuple[str, str], Any] = {

@@ -133,7 +133,7 @@ def test_erasure_takes_the_person_out_of_the_decks_of_others_and_out_of_what_is_
     file_decks(town.context)
     deal(town, 1)
     shown_to = {card.deck for card in town.cards() if card.candidate == "m0"}
-    assert {deck for _, deck in decks_with(town.context, "m0")} == shown_to
+    assert {deck for _, deck in decks_with(town.context, "m0", town.context.rest)} == shown_to
     [number] = [one.number for one in town.find(PersonNumber) if one.id == "m0"]
     canary = number.to_bytes(8, "little")
     assert {type(record) for record, content in packed(town) if canary in content} == {

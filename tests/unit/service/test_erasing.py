@@ -37,8 +37,9 @@ from kaczmatch.service.meeting.swipes import Swipe
 from kaczmatch.service.messages.feed import Feed
 from kaczmatch.service.operations.maintenance import Maintenance
 from kaczmatch.service.operations.verification import verify
-from kaczmatch.service.privacy.erasure import TRACES, Erasure
+from kaczmatch.service.privacy.erasure import Erasure
 from kaczmatch.service.privacy.personal_data import HIDDEN_FIELDS, PersonalData
+from kaczmatch.service.privacy.traces import TRACES
 from kaczmatch.storage import MemoryStore
 from kaczmatch.storage.codec import codec
 from worlds.town import Town
@@ -60,6 +61,7 @@ def busy(town: Town) -> None:
     town.swipe("canary", "w3", "like")
     town.safety.report("canary", "w1", "rude").result()
     town.safety.report("w2", "canary", "rude").result()
+    town.safety.unblock("w3", "canary", actor="k").result()
     audit = AuditEntry(id="a", at=town.now, actor="k", action="looked", user="canary")
     held, erased_before = HeldPerson(user="canary", actor="k"), ErasedId(user="canary")
     picks = [Pick(edition=1, user=a, place=0, candidate=b, score=0.5) for a, b in (("canary", "w0"), ("w0", "canary"))]

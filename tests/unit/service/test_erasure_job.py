@@ -36,9 +36,10 @@ from kaczmatch.service.messages.feed import Feed
 from kaczmatch.service.operations.maintenance import Maintenance
 from kaczmatch.service.operations.timeline import OperatorActions
 from kaczmatch.service.operations.verification import verify
-from kaczmatch.service.privacy import erasure
-from kaczmatch.service.privacy.erasure import TRACES, Erasure
+from kaczmatch.service.privacy import removal
+from kaczmatch.service.privacy.erasure import Erasure, ErasureProgress
 from kaczmatch.service.privacy.personal_data import PersonalData
+from kaczmatch.service.privacy.traces import TRACES
 from kaczmatch.service.transfer.file_export import export_batches
 from kaczmatch.storage import MemoryStore, SqlStore
 from worlds.town import Town
@@ -109,7 +110,7 @@ def test_no_commit_of_an_erasure_grows_with_a_history() -> None:
         assert verify(town.context).problems == ()
         most[events] = gone, max(rows)
     assert most[50][0] == most[1_000][0] < 30
-    assert most[1_000][1] <= 8 * erasure._AT_A_TIME
+    assert most[1_000][1] <= 8 * removal._AT_A_TIME
 
 
 def busy(town: Town) -> None:
@@ -213,7 +214,7 @@ def test_asking_again_does_no_work() -> None:
         assert rows == []
         assert erasing.work() == 1
         worked = len(rows)
-        assert erasing.begin("m0") == erasing.progress("m0") == erasure.ErasureProgress(done=True, people_left=0)
+        assert erasing.begin("m0") == erasing.progress("m0") == ErasureProgress(done=True, people_left=0)
         assert erasing.work() == 0
         assert len(rows) == worked
     town.wait(days=2)
@@ -290,7 +291,7 @@ def test_a_job_that_is_told_to_stop_stops_and_lets_go() -> None:
 
 
 def test_a_rater_with_more_swipes_on_the_person_than_one_commit_takes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(erasure, "_AT_A_TIME", 5)
+    monkeypatch.setattr(removal, "_AT_A_TIME", 5)
     town = Town(MemoryStore(), learner="probit-traits", settings={"traits": 2})
     town.couples(2)
     town.swipe_outside("w0", "m1", "pass")
@@ -347,3 +348,28 @@ def test_a_rater_whose_log_changes_all_the_time_is_left_for_later(tmp_path: Path
         assert town.erasing.work() == 1
         assert not town.find(Event, candidate="m0")
         assert verify(town.context).problems == ()
+
+
+def test_who_comes_back_keeps_what_others_say_of_them_although_a_late_process_still_folds_the_logs_of_before() -> None:
+    town = Town(MemoryStore())
+    town.couples(2)
+    town.swipe("w0", "m0")
+    tokens, begun = ErasedTokens(town.context, b"secret"), list[bool]()
+    late, other = (Erasure(town.context, Scrubbing(town.context), tokens) for _ in range(2))
+    late.begin("m0")
+    write = town.context.store.write
+
+    def overtaken(work: Any, *, locks: Sequence[str] = (), **options: Any) -> Any:
+        if list(locks) == ["w0", "m0"] and not begun:
+            begun.append(True)
+            other.erase("m0")
+            town.move_in("m0", man=True)
+            town.swipe_outside("w0", "m0")
+        return write(work, locks=locks, **options)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(town.context.store, "write", overtaken)
+        late.work()
+    assert begun
+    assert [event.candidate for event in town.events("w0")] == ["m0"]
+    assert verify(town.context).problems == ()

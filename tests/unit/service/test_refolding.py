@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from kaczmatch.service.domain import refolding
+from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.records import Change, Event, PersonCounters, StoredState
-from kaczmatch.service.domain.refolding import FoldedLog, refold
+from kaczmatch.service.domain.refolding import FoldedLog
 from kaczmatch.service.domain.store import StoreUnavailable, Transaction
 from kaczmatch.service.operations.verification import verify
 from worlds.town import Town
@@ -22,6 +23,13 @@ def pages_of_two(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def nothing(event: Event) -> bool:
     return False
+
+
+def refold(
+    context: Context, user: str, leave_out: Callable[[Event], bool], commit: Callable[[Transaction, FoldedLog], None]
+) -> None:
+    for _ in refolding.refolding(context, user, leave_out, commit):
+        context.rest()
 
 
 def recount(transaction: Transaction, log: FoldedLog) -> None:

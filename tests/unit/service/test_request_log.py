@@ -133,4 +133,4 @@ def test_an_operator_takes_back_a_hold_a_block_and_a_closed_report(town: Town) -
         town.safety.reopen("none", "key").result()
     with town.context.store.read() as reader:
         actions = [one.action for one in reader.find(AuditEntry)]
-    assert {"took back the block of m0", f"reopened report {report.id}", "released"} <= set(actions)
+    assert {"took back a block", f"reopened report {report.id}", "released"} <= set(actions)

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
-from dataclasses import replace
+from concurrent.futures import Future
 from datetime import timedelta
-from typing import Any
+from threading import Event as Signal
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kaczmatch.learners.prior import Prior
+from kaczmatch.service.domain import refolding
 from kaczmatch.service.domain.config import QuotaLimit
 from kaczmatch.service.domain.records import Event, LatestDecision, PersonCounters
+from kaczmatch.service.domain.refolding import FoldedLog
 from kaczmatch.service.domain.refusals import Conflict, NotFound, TooMany
-from kaczmatch.service.domain.store import Transaction
 from kaczmatch.service.meeting.undo import Undo
 from kaczmatch.service.operations.verification import verify
 from kaczmatch.storage.memory import MemoryStore
-from worlds.town import Town
+from worlds.town import TAGS, Town
 
 
 def everything(town: Town) -> tuple[object, ...]:
@@ -201,21 +202,127 @@ def test_memory_weighs_a_candidate_again_after_an_undo(town: Town) -> None:
     assert town.world.follow() == 2  # both sides
 
 
-def test_a_swipe_that_comes_while_its_undo_is_on_the_way_stays(town: Town) -> None:
-    """Whom it is about was not known when the undo asked for its locks."""
+def test_a_match_that_is_made_while_the_log_is_folded_stays(town: Town, monkeypatch: pytest.MonkeyPatch) -> None:
     town.couples(1)
-    deck, store = town.shown("w0", "m0"), town.context.store
+    town.swipe("w0", "m0", id="s")
+    deck = town.shown("m0", "w0")
+    read_page = FoldedLog.read_page
 
-    class Overtaken:
-        read = staticmethod(store.read)
+    def liked_back(log: FoldedLog) -> bool:
+        more = read_page(log)
+        town.swipe("m0", "w0", id="back", deck=deck)
+        monkeypatch.undo()
+        return more
 
-        def write(self, work: Callable[[Transaction], Any], locks: Collection[str]) -> Any:
-            town.swipe("w0", "m0", id="s", deck=deck)
-            assert list(locks) == ["w0"]
-            return store.write(work, locks=locks)
-
-    undoing = Undo(replace(town.context, store=Overtaken()))
-    with pytest.raises(NotFound):
-        undoing.undo("w0", "s").result()
+    monkeypatch.setattr(FoldedLog, "read_page", liked_back)
+    with pytest.raises(Conflict, match="have matched"):
+        town.undoing.undo("w0", "s").result()
     assert [event.kind for event in town.events("w0")] == ["swiped"]
-    town.undoing.undo("w0", "s").result()
+    assert verify(town.context).problems == ()
+
+
+@pytest.mark.parametrize("refused", ["not the last", "matched", "nobody's", "another's"])
+def test_a_refused_undo_counts_like_one_that_is_accepted(refused: str) -> None:
+    town = Town(MemoryStore(), swipes=QuotaLimit(6, timedelta(days=1)))
+    town.couples(2)
+    town.swipe("w0", "m0", id="first")
+    town.swipe("m0", "w0", id="other")
+    town.swipe("w0", "m1", id="second")
+    town.swipe("w0", "m1", "pass", id="third", deck="")
+    swipe = {"not the last": "second", "matched": "first", "nobody's": "fourth", "another's": "other"}[refused]
+    for _ in range(6):
+        with pytest.raises((Conflict, NotFound)):
+            town.undoing.undo("w0", swipe).result()
+    for one in (swipe, "third"):
+        with pytest.raises(TooMany, match="6 undos"):
+            town.undoing.undo("w0", one).result()
+    assert verify(town.context).problems == ()
+
+
+def test_an_undo_that_was_done_is_not_counted_again() -> None:
+    town = Town(MemoryStore(), swipes=QuotaLimit(1, timedelta(days=1)))
+    town.couples(1)
+    town.swipe("w0", "m0", id="oops")
+    for _ in range(3):
+        assert town.undoing.undo("w0", "oops").result().undoes == "oops"
+
+
+def test_an_undo_looks_at_few_sessions(town: Town) -> None:
+    """Sessions end without a swipe in between only where those were erased."""
+    town.couples(10)
+    town.swipe("w0", "m0", id="first")
+    for place in range(1, 8):
+        town.swiping.end_session("w0").result()
+        town.swipe("w0", f"m{place}")
+    town.swiping.end_session("w0").result()
+    for place in range(1, 7):
+        town.erasing.erase(f"m{place}")
+    with pytest.raises(Conflict, match="last"):
+        town.undoing.undo("w0", "first").result()
+    town.erasing.erase("m7")
+    assert {event.kind for event in town.events("w0")[1:]} == {"session-ended"}
+    with pytest.raises(Conflict, match="last"):
+        town.undoing.undo("w0", "first").result()  # 8 ends of sessions
+    town.swipe("w0", "m8", id="last")
+    town.undoing.undo("w0", "last").result()
+    assert verify(town.context).problems == ()
+
+
+def test_a_short_log_does_not_wait_for_a_long_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both are folded in one thread, in turn."""
+    monkeypatch.setattr(refolding, "PAGE", 2)
+    order: list[str] = []
+    long_one_is_on = Signal()
+    town = Town(MemoryStore())
+    town.couples(20)
+    deck = town.shown("w0", "m0")
+    for place in range(20):
+        town.swipe("w0", f"m{place}", "pass", id=f"s{place}", deck=deck)
+    town.swipe("w1", "m0", "pass", id="only")
+    short: list[Future[Event]] = []
+
+    def rest() -> None:
+        if not long_one_is_on.is_set():
+            long_one_is_on.set()
+            short.append(town.undoing.undo("w1", "only"))
+            short[0].add_done_callback(lambda _: order.append("short"))
+
+    object.__setattr__(town.context, "rest", rest)
+    undoing = Undo(town.context)
+    town.undoing = undoing
+    long = undoing.undo("w0", "s19")
+    long.add_done_callback(lambda _: order.append("long"))
+    long.result()
+    assert order == ["short", "long"]
+    assert verify(town.context).problems == ()
+
+
+def test_an_undo_that_is_sent_again_on_the_way_is_the_same_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(refolding, "PAGE", 1)
+    town = Town(MemoryStore())
+    town.couples(3)
+    for place in range(3):
+        town.swipe("w0", f"m{place}", "pass", id=f"s{place}")
+    again: list[Future[Event]] = []
+    object.__setattr__(town.context, "rest", lambda: again.append(undoing.undo("w0", "s2")))
+    undoing = Undo(town.context)
+    first = undoing.undo("w0", "s2").result()
+    assert again
+    assert {one.result() for one in again} == {first}
+    assert [event.kind for event in town.events("w0")] == ["swiped"] * 3 + ["undone"]
+
+
+def test_a_reset_while_another_model_is_built_is_learned_by_it(town: Town) -> None:
+    town.couples(3)
+    town.swipe("w0", "m0")
+    town.swipe("w0", "m1")
+
+    def reset(done: int, total: int) -> None:
+        if not any(event.kind == "reset" for event in town.events("w0")):
+            town.undoing.reset("w0").result()
+
+    town.relearning.relearn("probit-diag", {"half_life_days": 3.0}, Prior.ones(len(TAGS)), reset)
+    assert verify(town.context).problems == ()
+    learned = town.learned("w0")
+    assert learned is not None
+    assert learned.swipes == 0

@@ -92,7 +92,7 @@ def test_sqlite(tmp_path: Path) -> None:
 
 
 def test_sqlite_says_when_a_reader_is_in_the_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kaczmatch.storage.sqlite.WAIT", 0.1)
+    monkeypatch.setattr("kaczmatch.storage.sqlite_log.PATIENCE", 0.1)
     store = SqlStore(f"sqlite:///{tmp_path}/store.db")
     store.write(plant).result()
     with store.read() as reader:
@@ -107,7 +107,7 @@ def test_sqlite_says_when_a_reader_is_in_the_way(tmp_path: Path, monkeypatch: py
 
 def test_writes_go_on_while_a_reader_keeps_the_log_from_being_emptied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A reader of another process, and a scrub that tries for as long as it reads."""
-    monkeypatch.setattr("kaczmatch.storage.sqlite.WAIT", 600.0)
+    monkeypatch.setattr("kaczmatch.storage.sqlite_log.PATIENCE", 600.0)
     store, log = SqlStore(f"sqlite:///{tmp_path}/store.db"), tmp_path / "store.db-wal"
     store.write(plant).result()
     with closing(sqlite3.connect(tmp_path / "store.db", isolation_level=None)) as reader, ThreadPoolExecutor(1) as beside:
@@ -128,7 +128,7 @@ def test_writes_go_on_while_a_reader_keeps_the_log_from_being_emptied(tmp_path: 
 
 def test_a_scrub_that_cannot_be_done_now_is_done_by_a_later_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As the job does that calls it again and again."""
-    monkeypatch.setattr("kaczmatch.storage.sqlite.WAIT", 0.0)
+    monkeypatch.setattr("kaczmatch.storage.sqlite_log.PATIENCE", 0.0)
     store, written = SqlStore(f"sqlite:///{tmp_path}/store.db"), 0
     store.write(plant).result()
     with closing(sqlite3.connect(tmp_path / "store.db", isolation_level=None)) as reader:

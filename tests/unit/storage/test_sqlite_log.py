@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import resource
+import sqlite3
 import time
 from collections.abc import Callable
 from contextlib import ExitStack, closing, suppress
@@ -22,7 +23,7 @@ def test_a_commit_leaves_the_database_of_sqlite_alone_and_a_thread_moves_the_log
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """To move the log takes as long as the disk does, and everybody would wait for that commit."""
-    monkeypatch.setattr("kaczmatch.storage.sqlite.MOVE_EVERY", 3600)
+    monkeypatch.setattr("kaczmatch.storage.sqlite_log.MOVE_EVERY", 3600)
     store, file = SqlStore(f"sqlite:///{tmp_path}/store.db"), tmp_path / "store.db"
 
     def write(letter: str) -> None:
@@ -34,7 +35,7 @@ def test_a_commit_leaves_the_database_of_sqlite_alone_and_a_thread_moves_the_log
     before = file.read_bytes()
     write("a")  # 16 MB, four times what SQLite would have moved by itself
     assert file.read_bytes() == before
-    monkeypatch.setattr("kaczmatch.storage.sqlite.MOVE_EVERY", 0)
+    monkeypatch.setattr("kaczmatch.storage.sqlite_log.MOVE_EVERY", 0)
     write("b")
     deadline = time.monotonic() + 60
     while b"b" * 1_000 not in file.read_bytes():
@@ -69,7 +70,7 @@ def open_files() -> list[str]:
 def test_the_log_of_sqlite_does_not_grow_under_readers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """There is always somebody reading, so SQLite by itself would never start its log anew."""
     limit = 2**20
-    monkeypatch.setattr("kaczmatch.storage.sqlite.LONG_LOG", limit)
+    monkeypatch.setattr("kaczmatch.storage.sqlite_log.LONG_LOG", limit)
     store = SqlStore(f"sqlite:///{tmp_path}/store.db")
     over = Event()
 
@@ -111,7 +112,7 @@ def test_a_thread_that_cannot_be_started_undoes_no_commit(tmp_path: Path, monkey
         return lambda transaction: (ran.append(name), transaction.put(HeldPerson(user=name, actor="x")))[1]
 
     with closing(SqlStore(f"sqlite:///{tmp_path}/store.db")) as store:
-        monkeypatch.setattr("kaczmatch.storage.sqlite.MOVE_EVERY", -1)
+        monkeypatch.setattr("kaczmatch.storage.sqlite_log.MOVE_EVERY", -1)
         with monkeypatch.context() as patch:
             patch.setattr(Thread, "start", no_room)
             with held(store):
@@ -137,7 +138,7 @@ def test_a_disk_that_is_full_when_the_log_is_moved_undoes_no_commit(tmp_path: Pa
             return one
 
         soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-        store.database._too_long = 0  # type: ignore[attr-defined]
+        store.database.log._too_long = 0  # type: ignore[attr-defined]
         resource.setrlimit(resource.RLIMIT_FSIZE, (file.stat().st_size, hard))  # the database cannot grow, its log can
         try:
             with held(store):
@@ -149,3 +150,23 @@ def test_a_disk_that_is_full_when_the_log_is_moved_undoes_no_commit(tmp_path: Pa
             resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
         assert ran == ["a", "b"]
         store.scrub()
+
+
+def test_a_log_that_cannot_be_moved_is_said_and_commits_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kaczmatch.storage.sqlite_log.MOVE_EVERY", 0)
+
+    def fail(_: object) -> int:
+        raise sqlite3.OperationalError("disk I/O error")
+
+    def said(problem: str, store: SqlStore) -> None:
+        """A thread moves it: some commit is the one after which it says so."""
+        deadline = time.monotonic() + 60
+        while store.problem() != problem:
+            store.write(lambda transaction: transaction.put(HeldPerson(user="ann", actor="1"))).result()
+            assert time.monotonic() < deadline, store.problem()
+
+    with closing(SqlStore(f"sqlite:///{tmp_path}/store.db")) as store:
+        with monkeypatch.context() as patched:
+            patched.setattr("kaczmatch.storage.sqlite_log._move", fail)
+            said("the write-ahead log cannot be moved into the database: disk I/O error", store)
+        said("", store)

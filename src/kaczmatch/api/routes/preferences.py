@@ -8,7 +8,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Query, Request, Response
 
 from kaczmatch.api.authentication import ActingUser, AnyCaller, Cases, UserPath, scoped
-from kaczmatch.api.concurrency_limit import ConcurrencyLimit
+from kaczmatch.api.concurrency_limit import answer_limit
 from kaczmatch.api.paging import Cursor, Limit, cursor_after, decode_cursor, encode_cursor
 from kaczmatch.api.responses import own_event
 from kaczmatch.core.errors import InvalidInput
@@ -89,8 +89,7 @@ async def get_preference_history(
     last: Annotated[int, Query(ge=1, le=200)] = 100,
 ) -> Response:
     """The preference after each of the last events, the oldest first."""
-    limit: ConcurrencyLimit = request.app.state.answer_limit
-    content = await limit.run(_history, cases, user, most, last, by_user=caller.is_user)
+    content = await answer_limit(request).run(_history, cases, user, most, last, by_user=caller.is_user)
     return Response(content, media_type="application/json")
 
 
@@ -102,10 +101,9 @@ def reset_preference(user: ActingUser, cases: Cases, caller: AnyCaller) -> Respo
 
 
 @router.get("/why/{candidate}")
-async def explain_candidate(request: Request, user: ActingUser, candidate: Id, cases: Cases) -> CandidateExplanation:
+def explain_candidate(user: ActingUser, candidate: Id, cases: Cases) -> CandidateExplanation:
     """Why a candidate was shown, from the viewer's side alone."""
-    limit: ConcurrencyLimit = request.app.state.answer_limit
-    explained = await limit.run(cases.ranking.why, user, candidate)
+    explained = cases.ranking.why(user, candidate)
     return CandidateExplanation(
         fits=_contributions(explained.explanation.raising),
         misfits=_contributions(explained.explanation.lowering),

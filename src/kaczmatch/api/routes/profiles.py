@@ -8,11 +8,11 @@ from urllib.parse import quote
 from fastapi import APIRouter, Depends, Header, Query, Request, Response
 
 from kaczmatch.api.authentication import ActingUser, ActingUserOrOperator, AnyCaller, Cases, UserPath, scoped
-from kaczmatch.api.concurrency_limit import ConcurrencyLimit
+from kaczmatch.api.concurrency_limit import answer_limit
 from kaczmatch.api.paging import Cursor, Limit, cursor_after, decode_cursor, encode_cursor
 from kaczmatch.api.responses import own_profile
 from kaczmatch.core.errors import InvalidInput
-from kaczmatch.schemas.profiles import Erasure, PeoplePage, Profile, ProfileInput
+from kaczmatch.schemas.profiles import ErasureStatus, PeoplePage, Profile, ProfileInput
 from kaczmatch.service.access.credentials import APP, OPERATOR, Caller
 from kaczmatch.service.domain.records import Person
 from kaczmatch.service.domain.refusals import NotFound, Stale
@@ -88,29 +88,28 @@ def resume_profile(user: ActingUser, cases: Cases, caller: AnyCaller, response: 
 
 
 @router.delete("/{user}", status_code=202)
-def erase_person(user: ActingUserOrOperator, cases: Cases, response: Response) -> Erasure:
+def erase_person(user: ActingUserOrOperator, cases: Cases, response: Response) -> ErasureStatus:
     """Erase a person. When this answers, they are in no deck, list, match or export, and their tokens have ended. A job removes
     every trace of them in other people's data; `Location` says how far it is. Sending it again does no work."""
     progress = cases.erasure.begin(user)
     cases.serving_index.remove([user])
     cases.answers.clear()
     response.headers["Location"] = f"/v1/people/{quote(user)}/erasure"
-    return Erasure(done=progress.done, people_left=progress.people_left)
+    return ErasureStatus(done=progress.done, people_left=progress.people_left)
 
 
 @router.get("/{user}/erasure")
-def get_erasure(user: UserPath, cases: Cases, caller: Annotated[Caller, Depends(scoped(APP, OPERATOR))]) -> Erasure:
+def get_erasure(user: UserPath, cases: Cases, caller: Annotated[Caller, Depends(scoped(APP, OPERATOR))]) -> ErasureStatus:
     """How far the erasure of a person is. For a day after its end that is still known."""
     del caller
     progress = cases.erasure.progress(user)
-    return Erasure(done=progress.done, people_left=progress.people_left)
+    return ErasureStatus(done=progress.done, people_left=progress.people_left)
 
 
 @router.get("/{user}/export", response_model=dict[str, Any])
 async def export_personal_data(request: Request, user: ActingUser, cases: Cases, caller: AnyCaller) -> Response:
     """Everything that is stored about a user, for that user."""
-    limit: ConcurrencyLimit = request.app.state.answer_limit
-    content = await limit.run(cases.personal_data.export, user, by_user=caller.is_user)
+    content = await answer_limit(request).run(cases.personal_data.export, user, by_user=caller.is_user)
     return Response(content, media_type="application/json")
 
 

@@ -48,9 +48,9 @@ async def swipe_response(request: Request, body: bytes) -> bytes:
 
 
 @router.delete("/swipes/{swipe}", status_code=204)
-def undo_swipe(user: ActingUser, swipe: Id, cases: Cases) -> Response:
+async def undo_swipe(user: ActingUser, swipe: Id, cases: Cases) -> Response:
     """Take back the last swipe, exactly. It is refused after a match. Sending it again changes nothing."""
-    cases.undo.undo(user, swipe).result()
+    await result_of(cases.undo.undo(user, swipe))
     return Response(status_code=204)
 
 

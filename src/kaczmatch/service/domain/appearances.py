@@ -7,7 +7,7 @@ groups by number, and each group gets one row of times and one row of counts. De
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
@@ -65,7 +65,7 @@ def decks_since(reader: Reader, moment: datetime, until: datetime | None = None)
         after = (page[-1].at, page[-1].id)
 
 
-def decks_with(context: Context, user: str) -> list[tuple[str, str]]:
+def decks_with(context: Context, user: str, rest: Callable[[], None]) -> list[tuple[str, str]]:
     """All decks in which a person was shown, by viewer and id. Decks that are not filed are many, so it rests in between."""
     with context.store.read() as reader:
         number = reader.numbers_of([user]).get(user)
@@ -85,7 +85,7 @@ def decks_with(context: Context, user: str) -> list[tuple[str, str]]:
         if len(page) < _SEARCHED:
             return shown
         after = (page[-1].at, page[-1].id)
-        context.rest()
+        rest()
 
 
 def filed_with(context: Context, user: str) -> list[datetime]:

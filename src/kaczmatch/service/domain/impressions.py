@@ -14,7 +14,7 @@ from typing import Final, NamedTuple, final
 
 from kaczmatch.recommend.decks.deck import Reason
 from kaczmatch.service.domain.folding import without_undone
-from kaczmatch.service.domain.records import Event, EventKind, StoredDeck
+from kaczmatch.service.domain.records import Event, EventKind, LatestDecision, StoredDeck
 from kaczmatch.service.domain.store import Reader
 
 _CARD: Final = Struct("<qddBB")  # whose card by number, its propensity (NaN: it was not drawn), score, reason and position
@@ -24,6 +24,7 @@ _STORED: Final = (Reason.SAMPLED, Reason.EXPLORED, Reason.REPEAT, Reason.RANKED,
 _PLACES: Final[Mapping[str, int]] = {reason.value: place for place, reason in enumerate(_STORED)}
 REASONS: Final[Mapping[str, str]] = {reason: reason.value for reason in _STORED}  # plain text, of which JSON is made faster
 _BY_PLACE: Final = tuple(REASONS.values())
+DECKS_LOOKED_AT: Final = 100  # for a card that somebody was shown
 
 
 @final
@@ -93,14 +94,25 @@ def _place(cards: bytes, number: int) -> int:
 
 
 def was_shown(reader: Reader, user: str, other: str) -> bool:
+    """Whether somebody has a card in one of the user's last decks."""
     number = reader.numbers_of([other]).get(other)
-    return number is not None and any(shows(deck, number) for deck in reader.find(StoredDeck, user=user))
+    if number is None:
+        return False
+    return any(shows(deck, number) for deck in reader.find(StoredDeck, user=user, newest=True, limit=DECKS_LOOKED_AT))
 
 
 def swipes_on_cards(events: Iterable[Event]) -> dict[tuple[str, str | None, str | None], Event]:
     """The swipe that answers each card, by user, deck and candidate."""
     swipes = [event for event in without_undone(events) if event.kind == EventKind.SWIPED and event.deck]
     return {(event.user, event.deck, event.candidate): event for event in swipes}
+
+
+def standing_answers(reader: Reader, cards: Sequence[Impression]) -> list[tuple[Impression, Event | None]]:
+    """Cards, and the swipe that answered each, where it is the user's last on that person. It reads no whole log."""
+    pairs = reader.many(LatestDecision, {(card.user, card.candidate) for card in cards})
+    swipes = reader.many(Event, {(pair.user, pair.swipe) for pair in pairs.values()})
+    found = swipes_on_cards(swipes.values())
+    return [(card, found.get((card.user, card.deck, card.candidate))) for card in cards]
 
 
 def answered_cards(reader: Reader, decks: Sequence[StoredDeck]) -> list[tuple[Impression, Event | None]]:

@@ -70,6 +70,8 @@ class FoldedLog:
         """Fold the next page. False: it was the last."""
         with self._context.store.read() as reader:
             current = self._context.catalogue.current(reader)  # and every vocabulary that events were made under
+            if _models(reader, current, self._user) != self._models:
+                raise _Changed  # what was seen under a model that is not in use any more may be gone
             page = self._log.next(reader)
             for replay in self._replays:
                 replay.learn(with_seen(reader, replay.fold, page))
@@ -144,7 +146,7 @@ def refolding(
     `commit` runs in the transaction, under the lock of `user` and these `locks`, once the log was found unchanged. It puts the
     counters (`FoldedLog.recounted`) and whatever else follows, and what it returns is returned. What is read is bounded there:
     the log is not to be searched. A commit that takes events out of a log for good appends a `Change` of its person, by which
-    this notices. It pauses after each page, for others to have their turn.
+    this notices. It pauses after each page: whoever goes through it rests then.
     """
 
     def work(transaction: Transaction) -> T:
@@ -170,25 +172,6 @@ def refolding(
         except _Changed:
             known = None
     raise StoreUnavailable("the log changes all the time while it is folded; try again in a moment")
-
-
-def refold(
-    context: Context,
-    user: str,
-    leave_out: Callable[[Event], bool],
-    commit: Callable[[Transaction, FoldedLog], T],
-    *,
-    locks: Collection[str] = (),
-) -> T:
-    """The same in this thread, with a rest after each page."""
-    steps = refolding(context, user, leave_out, commit, locks=locks)
-    while True:
-        try:
-            next(steps)
-        except StopIteration as end:
-            outcome: T = end.value
-            return outcome
-        context.rest()
 
 
 def _newest(reader: Reader, kind: type[LogRecord], user: str) -> int:

@@ -27,7 +27,7 @@ from kaczmatch.service.domain.traits import with_seen
 from kaczmatch.service.meeting.preference_sentences import CLEAR, SURE, sentences
 from kaczmatch.service.meeting.profiles import charge_reading
 from kaczmatch.service.meeting.serving_index import grown_state
-from kaczmatch.service.meeting.viewer_context import load_viewer_state, matched_or_blocked, who_fits
+from kaczmatch.service.meeting.viewer_context import load_viewer_state, matched_or_blocked_among, who_fits
 
 R = TypeVar("R", LatestDecision, Event)
 
@@ -89,7 +89,7 @@ class Preferences:
         with self.context.store.read() as reader:
             known, now = load_viewer_state(reader, self.context, user), self.context.clock()
             page = reader.find(LatestDecision, candidate=user, decision=Decision.LIKE, after=after, newest=True, limit=limit)
-            hidden = matched_or_blocked(reader, user)
+            hidden = matched_or_blocked_among(reader, user, [like.user for like in page])
             people = who_fits(reader, self.context, known, [like.user for like in page if like.user not in hidden], now)
         return page, [like.user for like in page if like.user in people]
 

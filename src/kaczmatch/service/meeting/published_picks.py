@@ -9,7 +9,7 @@ from typing import Final, final
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.records import SINGLE_ROW, LatestDecision, Person, Pick, PublishedPicks
 from kaczmatch.service.domain.store import Snapshot
-from kaczmatch.service.meeting.viewer_context import ViewerState, matched_or_blocked, who_fits
+from kaczmatch.service.meeting.viewer_context import ViewerState, matched_or_blocked_among, who_fits
 
 LIFE: Final = timedelta(days=2)  # until the next edition, and another day if that is late
 
@@ -34,8 +34,9 @@ def current_picks(reader: Snapshot, context: Context, known: ViewerState, now: d
     if edition is None or edition.at + LIFE <= now:
         return CurrentPicks(None, [], {})
     picks = reader.find(Pick, edition=edition.edition, user=user)
-    decided = reader.many(LatestDecision, [(user, pick.candidate) for pick in picks]).values()
-    hidden = matched_or_blocked(reader, user) | {pair.candidate for pair in decided if pair.at >= edition.at}
+    picked = [pick.candidate for pick in picks]
+    decided = reader.many(LatestDecision, [(user, other) for other in picked]).values()
+    hidden = matched_or_blocked_among(reader, user, picked) | {pair.candidate for pair in decided if pair.at >= edition.at}
     people = who_fits(reader, context, known, [pick.candidate for pick in picks if pick.candidate not in hidden], now)
     left = sorted((pick for pick in picks if pick.candidate in people), key=lambda pick: pick.place)
     return CurrentPicks(edition, left, people)

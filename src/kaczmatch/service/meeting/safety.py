@@ -68,7 +68,7 @@ class Safety:
                 raise Conflict(f"{user!r} has reported {other!r}, who therefore stays blocked")
             transaction.drop(Block, user, other)
             if actor:
-                self._audit(transaction, actor, f"took back the block of {other}", user)
+                self._audit(transaction, actor, "took back a block", user)
 
         return self.context.store.write(work, locks=[user, other], prefetch=self._reads(user, other))
 
@@ -86,7 +86,7 @@ class Safety:
         def work(transaction: Transaction) -> AbuseReport:
             now = self.context.clock()
             require_person(transaction, user)
-            met = _can_have_met(transaction, user, other)
+            met = shown or _decided(transaction, user, other)
             if by_user:
                 charge(transaction, user, REPORTS, self.context.config.reports, now)
             report = AbuseReport(id=self.context.new_id(), user=user, other=other, reason=reason, text=text, at=now, met=met)
@@ -95,6 +95,8 @@ class Safety:
                 announce(transaction, self.context, "report.created", user, {"report": report.id, "met": met}, other=other)
             return report
 
+        with self.context.store.read() as reader:  # decks are bulky: not for a commit
+            shown = was_shown(reader, user, other)
         return self.context.store.write(work, locks=[user, other], prefetch=self._reads(user, other))
 
     def open_reports(self, *, after: Sequence[object] = (), limit: int = 50) -> list[AbuseReport]:
@@ -161,7 +163,6 @@ class Safety:
         ]
 
 
-def _can_have_met(transaction: Transaction, user: str, other: str) -> bool:
-    """By what the user saw and did alone: the user can read the answer, and must not learn what the other side did."""
-    decided = transaction.get(LatestDecision, user, other) is not None or transaction.get(MatchSide, user, other) is not None
-    return decided or was_shown(transaction, user, other)
+def _decided(transaction: Transaction, user: str, other: str) -> bool:
+    """By what the user did alone: the user can read the answer, and must not learn what the other side did."""
+    return transaction.get(LatestDecision, user, other) is not None or transaction.get(MatchSide, user, other) is not None

@@ -69,13 +69,18 @@ def load_viewer_state(reader: Reader, context: Context, user: str, served: Activ
 
 
 def load_viewer_context(reader: Snapshot, context: Context, known: ViewerState, now: datetime) -> ViewerContext:
-    """Everything else about a viewer that decks, rankings and explanations need."""
+    """Everything else about a viewer that decks need."""
     user = known.person.id
-    appeal = others_said(reader, context, known.fold, known.vocabulary, [known.person], now)[0]
-    viewer = Viewer(known.profile, known.fold.learner, known.state, appeal)
     decided = reader.values(LatestDecision, ("candidate", "decision", "at"), user=user)
     likes = reader.values(LatestDecision, ("user",), candidate=user, decision=Decision.LIKE, newest=True, limit=MOST_ADMIRERS)
-    return ViewerContext(viewer, matched_or_blocked(reader, user), answers(decided), tuple(admirer for (admirer,) in likes))
+    viewer, hidden = load_viewer(reader, context, known, now), matched_or_blocked(reader, user)
+    return ViewerContext(viewer, hidden, answers(decided), tuple(admirer for (admirer,) in likes))
+
+
+def load_viewer(reader: Reader, context: Context, known: ViewerState, now: datetime) -> Viewer:
+    """A viewer with what others said of them."""
+    appeal = others_said(reader, context, known.fold, known.vocabulary, [known.person], now)[0]
+    return Viewer(known.profile, known.fold.learner, known.state, appeal)
 
 
 def answers(decided: Iterable[tuple[str, Decision, datetime]]) -> Answers:
@@ -89,6 +94,13 @@ def answers(decided: Iterable[tuple[str, Decision, datetime]]) -> Answers:
 def matched_or_blocked(reader: Snapshot, user: str) -> frozenset[str]:
     """Who is never dealt (again) to a user: people matched or unmatched, and people blocked or reported by either side."""
     return reader.named_with(user, _NEVER_DEALT)
+
+
+def matched_or_blocked_among(reader: Reader, user: str, others: Collection[str]) -> frozenset[str]:
+    """Who of these is never dealt (again) to a user. What it reads grows with them alone."""
+    mine, theirs = [(user, other) for other in others], [(other, user) for other in others]
+    hidden = {other for kind in (MatchSide, Block) for _, other in reader.many(kind, mine)}
+    return frozenset(hidden | {other for other, _ in reader.many(Block, theirs)})
 
 
 def who_fits(reader: Reader, context: Context, known: ViewerState, ids: Collection[str], now: datetime) -> dict[str, Person]:

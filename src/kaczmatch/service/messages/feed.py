@@ -39,9 +39,11 @@ class Feed:
         """
         start = check_integer("after", after, low=0, high=_LAST)
         most = check_integer("limit", limit, low=1, high=LARGEST_PAGE)
-        self.post()
-        with self.context.store.read() as reader:
-            return listed(reader, OutboxMessage, ["user", "other"], posted=True, after=(start,), limit=most)
+        while True:
+            with self.context.store.read() as reader:
+                page = listed(reader, OutboxMessage, ["user", "other"], posted=True, after=(start,), limit=most)
+            if len(page) == most or not self._post_some():
+                return page
 
     def acknowledge(self, upto: int) -> int:
         """The app has these: they are deleted. Says how many there were."""
@@ -58,23 +60,28 @@ class Feed:
     def post(self) -> int:
         """Give what is new its place in the feed; says how much that was."""
         posted = 0
-        while True:
-            with self.context.store.read() as reader:
-                page = reader.find(OutboxMessage, posted=False, limit=_AT_ONCE)
-            if not page:
-                return posted
+        while some := self._post_some():
+            posted += sum(some)
+        return posted
 
-            def work(transaction: Transaction, page: Sequence[OutboxMessage] = page) -> int:
-                # Looked up again: another process may have posted it, and nobody who was erased meanwhile comes back.
-                known = [transaction.get(OutboxMessage, one.id) for one in page]
-                here = [one for one in known if one is not None and not one.posted]
-                for one in here:
+    def _post_some(self) -> list[bool]:
+        """Of a page of new messages, whether each was posted here. Empty: nothing is new."""
+        with self.context.store.read() as reader:
+            page = reader.find(OutboxMessage, posted=False, limit=_AT_ONCE)
+        if not page:
+            return []
+
+        def work(transaction: Transaction) -> list[bool]:
+            # Looked up again: another process may have posted it, and nobody who was erased meanwhile comes back.
+            known = [transaction.get(OutboxMessage, one.id) for one in page]
+            for one in known:
+                if one is not None and not one.posted:
                     transaction.drop(OutboxMessage, one.id)
                     transaction.append(replace(one, number=0, posted=True))
-                return len(here)
+            return [one is not None and not one.posted for one in known]
 
-            reads = [(OutboxMessage, (one.id,)) for one in page]
-            posted += self.context.store.write(work, locks=[FEED, *people_named(page)], prefetch=reads).result()
+        reads = [(OutboxMessage, (one.id,)) for one in page]
+        return self.context.store.write(work, locks=[FEED, *people_named(page)], prefetch=reads).result()
 
     def _drop(self, page: Sequence[OutboxMessage]) -> None:
         def work(transaction: Transaction) -> None:

@@ -12,8 +12,8 @@ import numpy as np
 from kaczmatch.core.errors import InvalidInput, did_you_mean
 from kaczmatch.schemas.operators import GroupComparison, GroupFigures
 from kaczmatch.service.domain.context import Context
-from kaczmatch.service.domain.impressions import Impression, impressions, swipes_on_cards
-from kaczmatch.service.domain.records import PARTS, Decision, Event, MatchSide, Person, PersonNumber, StoredDeck
+from kaczmatch.service.domain.impressions import Impression, impressions, standing_answers
+from kaczmatch.service.domain.records import PARTS, Decision, MatchSide, Person, PersonNumber, StoredDeck
 from kaczmatch.service.domain.store import Reader, Snapshot
 from kaczmatch.service.meeting.profile_features import tags_of
 
@@ -64,11 +64,7 @@ def _shown(reader: Reader, people: Collection[str]) -> tuple[datetime | None, Co
 
 
 def _liked(reader: Reader, cards: Sequence[Impression]) -> list[Impression]:
-    swipes = swipes_on_cards(
-        event for log in reader.of_people(Event, "user", {card.user for card in cards}).values() for event in log
-    )
-    found = [(card, swipes.get((card.user, card.deck, card.candidate))) for card in cards]
-    return [card for card, swipe in found if swipe is not None and swipe.decision == Decision.LIKE]
+    return [card for card, swipe in standing_answers(reader, cards) if swipe is not None and swipe.decision == Decision.LIKE]
 
 
 def _matches(reader: Snapshot, people: Collection[str], since: datetime) -> Counter[str]:

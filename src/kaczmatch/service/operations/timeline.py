@@ -104,11 +104,10 @@ class OperatorActions:
         current = catalogue.current(reader)
         vocabulary = catalogue.vocabulary(reader, current.vocabulary)
         used = [model for model in reader.find(Model) if model.id == 1 or model.used_from is not None]
-        log, entries = reader.find(Event, user=person.id), []
-        for old, new in list(pairwise(sorted(used, key=lambda model: model.id)))[-_MOST_MODELS:]:
-            at = new.used_from
-            if at is None or at < person.created:
-                continue
+        pairs = list(pairwise(sorted(used, key=lambda model: model.id)))[-_MOST_MODELS:]
+        changes = [(old, new, at) for old, new in pairs if (at := new.used_from) is not None and at >= person.created]
+        log, entries = reader.find(Event, user=person.id) if changes else [], []
+        for old, new, at in changes:
             events = [event for event in log if event.at < at]
             folds = [catalogue.fold(reader, model.id) for model in (old, new)]
             # What was seen under a model with traits goes with that model.
