@@ -18,7 +18,16 @@ from kaczmatch.app.composition import ledger_of, scrubbing_of, token_secret
 from kaczmatch.core.errors import InvalidInput
 from kaczmatch.service.access.erased_tokens import ErasedTokens
 from kaczmatch.service.domain.context import Context
-from kaczmatch.service.domain.records import RECORDS, Event, HeldPerson, LastPersonNumber, Person, Record, StoredState
+from kaczmatch.service.domain.records import (
+    RECORDS,
+    Event,
+    HeldPerson,
+    LastPersonNumber,
+    Person,
+    Record,
+    ServingProcess,
+    StoredState,
+)
 from kaczmatch.service.domain.scrubbing import Scrubbing
 from kaczmatch.service.domain.store import Transaction
 from kaczmatch.service.messages.feed import Feed
@@ -98,6 +107,8 @@ def test_what_is_restored_equals_what_was_backed_up(url: Url, source: str, targe
     bytes_before = file.read_bytes()
     assert restore(file, second, silent).rows == made.rows
     assert file.read_bytes() == bytes_before
+    if target == "postgres":  # where processes stood in the logs of another server says nothing there
+        before[ServingProcess] = []
     assert everything(second) == before
     assert not [one for one in tmp_path.iterdir() if one.name.startswith(".")]  # nothing half-made is left
     assert file.stat().st_mode & 0o077 == 0
