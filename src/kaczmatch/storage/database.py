@@ -138,6 +138,10 @@ class Database(ABC):
         """What the tables need besides what the records say."""
 
     @abstractmethod
+    def adopt(self) -> None:
+        """Before a store opens: lines that another server has marked come before all that is written here."""
+
+    @abstractmethod
     def lock_out_others(self, connection: Connection) -> None:
         """Until the transaction ends, no other process writes."""
 
