@@ -16,6 +16,7 @@ from kaczmatch.service.domain.store import Cursor, Store, Transaction
 from kaczmatch.service.meeting.profiles import set_paused
 from kaczmatch.service.meeting.serving_index import ServingIndex
 from kaczmatch.service.operations.maintenance import Maintenance
+from kaczmatch.service.operations.trait_pass import TraitPass
 from kaczmatch.storage import SqlStore
 from kaczmatch.storage.postgres import Postgres
 from worlds.postgres import Server
@@ -287,3 +288,31 @@ def test_changes_are_kept_while_a_lower_one_may_come(towns: tuple[Town, SqlStore
         town.wait(minutes=1)
     Maintenance(town.context).run()
     assert town.find(Change) == []
+
+
+def test_lines_that_a_tool_has_copied_from_another_server_come_before_everything(postgres: Server, postgres_url: str) -> None:
+    with closing(SqlStore(postgres_url)) as store:
+        put(store, line(Event, "a"), line(Event, "b"))
+    name = postgres_url.rpartition("/")[2]
+    postgres.ask("UPDATE events SET txid = '1000000000000' WHERE id = 'b'", name)
+    with closing(SqlStore(postgres_url)) as store:
+        _, cursor = became_visible(store, Event, None)
+        for added in ("c", "d"):
+            put(store, line(Event, added))
+            found, cursor = became_visible(store, Event, cursor)
+            assert found == [added]
+
+
+def test_a_model_is_built_up_to_where_no_event_can_turn_up(towns: tuple[Town, SqlStore]) -> None:
+    """The pass through the log waits for a commit that hangs. Nobody waits for the pass."""
+    town, hanging = towns
+    town.couples(1)
+    town.swipe_outside("w0", "m0")
+    turns = iter([True] * 3 + [False])
+    with late(hanging, lambda tx: tx.append(event("m0", "late"))) as commit:
+        town.swipe_outside("w0", "m0", "pass")
+        trait_pass = TraitPass(town.context, 1)
+        assert trait_pass.last_event(lambda: next(turns)) is None
+        assert next(turns, None) is None
+        commit()
+    assert trait_pass.last_event(lambda: True) == max(one.number for one in town.find(Event))

@@ -18,7 +18,16 @@ from kaczmatch.app.composition import ledger_of, scrubbing_of, token_secret
 from kaczmatch.core.errors import InvalidInput
 from kaczmatch.service.access.erased_tokens import ErasedTokens
 from kaczmatch.service.domain.context import Context
-from kaczmatch.service.domain.records import RECORDS, Event, HeldPerson, LastPersonNumber, Person, Record, StoredState
+from kaczmatch.service.domain.records import (
+    RECORDS,
+    Event,
+    HeldPerson,
+    LastPersonNumber,
+    Person,
+    Record,
+    ServingProcess,
+    StoredState,
+)
 from kaczmatch.service.domain.scrubbing import Scrubbing
 from kaczmatch.service.domain.store import Transaction
 from kaczmatch.service.messages.feed import Feed
@@ -79,7 +88,7 @@ def lived(url: str) -> None:
     rng = random.Random(1)  # noqa: S311
     for number in range(60):
         one, two = rng.sample(range(8), 2)
-        town.import_swipe(f"p{one}", f"p{two}", rng.choice(["like", "pass", "skip"]), id=f"s{number}")
+        town.import_swipe(f"p{one}", f"p{two}", rng.choice(["like", "pass", "skip"]), id=f"import-{number}")
     feed = Feed(town.context)
     feed.acknowledge(feed.read()[1].number)
     Erasure(town.context, Scrubbing(town.context), ErasedTokens(town.context, b"secret")).erase("p7")
@@ -98,6 +107,8 @@ def test_what_is_restored_equals_what_was_backed_up(url: Url, source: str, targe
     bytes_before = file.read_bytes()
     assert restore(file, second, silent).rows == made.rows
     assert file.read_bytes() == bytes_before
+    if target == "postgres":  # where processes stood in the logs of another server says nothing there
+        before[ServingProcess] = []
     assert everything(second) == before
     assert not [one for one in tmp_path.iterdir() if one.name.startswith(".")]  # nothing half-made is left
     assert file.stat().st_mode & 0o077 == 0
@@ -216,7 +227,7 @@ def test_a_server_that_is_not_empty_is_replaced_only_when_asked(postgres_url: st
         restore(file, postgres_url, silent)
     assert everything(postgres_url) == before
     restore(file, postgres_url, silent, force=True)
-    assert everything(postgres_url) == everything(address)
+    assert everything(postgres_url) == everything(address) | {ServingProcess: []}
 
 
 def test_a_backup_of_a_service_that_never_ran(tmp_path: Path) -> None:

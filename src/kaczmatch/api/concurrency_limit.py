@@ -13,7 +13,7 @@ from kaczmatch.api.problems import Busy
 from kaczmatch.api.store_futures import result_of, result_once_written
 
 DECK_THREADS: Final = 2  # decks are mostly Python, so more threads would only wait for each other
-ANSWERS: Final = 16  # exports, histories and the feed, which read much
+ANSWERS: Final = 16  # exports and histories of a user's whole log
 ANSWER_THREADS: Final = 1  # decks do not wait for many of them
 REPORTS: Final = 16  # figures about many people, for operators
 REPORT_THREADS: Final = 1  # one that is being made keeps no other thread busy

@@ -63,11 +63,6 @@ class Database(ABC):
     readers: Engine
     places: PlacesOfPages
 
-    @property
-    def problem(self) -> str:
-        """Why what is to be done beside commits cannot be done; empty: it can. Commits go on all the same."""
-        return ""
-
     @abstractmethod
     def fetch(
         self,
@@ -117,6 +112,11 @@ class Database(ABC):
     def after_commit(self) -> None:
         """What the database needs done after a commit."""
 
+    @property
+    @abstractmethod
+    def problem(self) -> str:
+        """Why what is to be done beside commits cannot be done; empty: it can. Commits go on all the same."""
+
     @abstractmethod
     def was_committed(self) -> bool | None:
         """Whether a commit that was cut off is in the database. None: nobody can tell."""
@@ -136,6 +136,10 @@ class Database(ABC):
     @abstractmethod
     def after_migration(self, connection: Connection) -> None:
         """What the tables need besides what the records say."""
+
+    @abstractmethod
+    def adopt(self) -> None:
+        """Before a store opens: lines that another server has marked come before all that is written here."""
 
     @abstractmethod
     def lock_out_others(self, connection: Connection) -> None:

@@ -57,6 +57,7 @@ def prepare(database: Database) -> None:
             _migrate(database, connection, "head")
     elif lacking:
         raise _lacks(lacking)
+    database.adopt()
 
 
 def is_up_to_date(database: Database, connection: Connection) -> bool:

@@ -73,6 +73,7 @@ _LOCKS_THEN_ID: Final = (
     "SELECT pg_current_xact_id()::text, taken "
     "FROM (SELECT count(pg_advisory_xact_lock(lock)) AS taken FROM unnest(%s::bigint[]) AS lock) AS locks"
 )
+_NOT_BEGUN: Final = '"txid" >= pg_snapshot_xmax(pg_current_snapshot())'
 _IN_FORCE: Final = (
     "SELECT name, current_setting(name) = set_config(name, value, true) "
     "FROM unnest(%s::text[], %s::text[]) AS wanted(name, value)"
@@ -169,6 +170,10 @@ class Postgres(Database):
     def after_commit(self) -> None:
         """The server looks after its own files."""
 
+    @property
+    def problem(self) -> str:
+        return ""
+
     def was_committed(self) -> bool | None:
         try:
             with self.writer.connect() as connection:
@@ -242,6 +247,16 @@ class Postgres(Database):
                 time.sleep(PAUSE)
             else:
                 return
+
+    def adopt(self) -> None:
+        """Tables that a tool has copied (`pg_dump`) bring lines of transactions that this server has yet to begin."""
+        for kind in RECORDS:
+            if issubclass(kind, LogRecord):
+                with self.readers.connect() as connection:
+                    foreign = rows_of(connection, f'SELECT 1 FROM "{kind.table}" WHERE {_NOT_BEGUN} LIMIT 1', ())
+                if foreign:
+                    with self.writer.begin() as connection:
+                        execute(connection, f'UPDATE "{kind.table}" SET "txid" = \'0\' WHERE {_NOT_BEGUN}', ())
 
     def lock_out_others(self, connection: Connection) -> None:
         rows_of(connection, f"SELECT pg_advisory_xact_lock({WHOLE_STORE})", ())

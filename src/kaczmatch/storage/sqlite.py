@@ -239,6 +239,9 @@ class Sqlite(Database):
         if not self.log.empty():
             raise StoreUnavailable("somebody reads the database for too long, or its disk is full")
 
+    def adopt(self) -> None:
+        """A file is the same everywhere."""
+
     def lock_out_others(self, connection: Connection) -> None:
         """BEGIN IMMEDIATE has done so."""
 

@@ -21,7 +21,7 @@ READER_WAIT: Final = 50  # milliseconds that it waits for them
 LITTLE: Final = 4 * 2**20  # bytes: a commit waits only where the log is in the database but for so much
 PATIENCE: Final = 5.0  # seconds for which it is tried to empty the log
 EMPTY_AGAIN: Final = 0.02  # seconds between two tries
-_LONG: Final = "the write-ahead log is long and cannot be emptied: somebody reads what was there long before, or the disk is full"
+_TOO_LONG: Final = "the write-ahead log is long and cannot be emptied: somebody reads for too long, or the disk is full"
 
 
 @final
@@ -33,8 +33,8 @@ class WriteAheadLog:
         self._uri = f"{database.absolute().as_uri()}?mode=rw"
         self._too_long = LONG_LOG
         self._moving, self._moved = Lock(), time.monotonic()
-        self.problem = ""  # why the log cannot be moved or emptied; empty: it can
         self._left = 0  # bytes that were not in the database when the log was last moved
+        self.problem = ""  # why it cannot be kept short; empty: it is
 
     def after_commit(self) -> None:
         """A thread moves the log from time to time. Where short readers overlap all the time, a commit waits for a moment without
@@ -52,7 +52,7 @@ class WriteAheadLog:
             if length > self._too_long and self._left <= LITTLE:
                 emptied = self._shorten()
                 self._too_long, self._left = LONG_LOG if emptied else 2 * length, length
-                self.problem = "" if emptied else _LONG
+                self.problem = "" if emptied else _TOO_LONG
             elif length > self._too_long or time.monotonic() - self._moved > MOVE_EVERY:
                 Thread(target=self._move_and_release, args=(length,), name="kaczmatch write-ahead log", daemon=True).start()
                 handed_over = True
@@ -81,7 +81,7 @@ class WriteAheadLog:
         finally:
             if length > self._too_long and self._left > LITTLE:
                 self._too_long = 2 * length
-                problem = problem or _LONG
+                problem = problem or _TOO_LONG
             if problem or length <= LONG_LOG:
                 self.problem = problem
             self._moved = time.monotonic()

@@ -55,6 +55,21 @@ def test_a_users_token_has_a_quota_and_a_back_end_has_none(limited: Service, wha
     assert all(asked(limited, what, me, place, limited.key).is_success for place in range(5, 10))
 
 
+@pytest.mark.parametrize("swipe", ["first", "nothing"])
+def test_refused_undos_have_a_quota(opened: Opened, swipe: str) -> None:
+    service = opened("memory", swipes_a_day=3)
+    me, other = service.couple()
+    token = service.token(me)
+    service.swipe(me, other, "skip", "first")
+    service.call("PUT", f"/people/{me}/swipes/last", json={"candidate": other, "decision": "pass"})
+    answers = [service.call("DELETE", f"/people/{me}/swipes/{swipe}", by=token) for _ in range(4)]
+    refused = {"first": 409, "nothing": 404}[swipe]
+    assert [answer.status_code for answer in answers] == [refused] * 3 + [429]
+    assert answers[3].json()["code"] == "quota"
+    assert 0 < int(answers[3].headers["Retry-After"]) <= 86_400
+    assert service.call("DELETE", f"/people/{me}/swipes/last", by=token).status_code == 429
+
+
 def test_parallel_reports_at_a_quota_of_three_are_exactly_three(limited: Service) -> None:
     me, _ = limited.couple()
     token, barrier = limited.token(me), Barrier(8)

@@ -16,6 +16,7 @@ from kaczmatch.service.domain.config import QuotaLimit
 from kaczmatch.service.domain.records import Event, LatestDecision, PersonCounters
 from kaczmatch.service.domain.refolding import FoldedLog
 from kaczmatch.service.domain.refusals import Conflict, NotFound, TooMany
+from kaczmatch.service.domain.store import StoreUnavailable
 from kaczmatch.service.meeting.undo import Undo
 from kaczmatch.service.operations.verification import verify
 from kaczmatch.storage.memory import MemoryStore
@@ -310,6 +311,28 @@ def test_an_undo_that_is_sent_again_on_the_way_is_the_same_one(monkeypatch: pyte
     assert again
     assert {one.result() for one in again} == {first}
     assert [event.kind for event in town.events("w0")] == ["swiped"] * 3 + ["undone"]
+
+
+def test_one_undo_of_a_person_is_done_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(refolding, "PAGE", 1)
+    town = Town(MemoryStore())
+    town.couples(3)
+    town.swipe("w0", "m0", "pass", id="first")
+    others: list[Future[Event]] = []
+
+    def swipe_and_undo() -> None:
+        if not others:
+            town.import_swipe("w0", "m1", "pass", id="second")
+            others.append(undoing.undo("w0", "second"))
+
+    object.__setattr__(town.context, "rest", swipe_and_undo)
+    undoing = Undo(town.context)
+    with pytest.raises(Conflict, match="last"):
+        undoing.undo("w0", "first").result()  # it is the last one no more
+    with pytest.raises(StoreUnavailable, match="try again"):
+        others[0].result()
+    assert undoing.undo("w0", "second").result().undoes == "second"
+    assert verify(town.context).problems == ()
 
 
 def test_a_reset_while_another_model_is_built_is_learned_by_it(town: Town) -> None:

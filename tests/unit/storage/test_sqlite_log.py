@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import resource
+import sqlite3
 import time
 from collections.abc import Callable
 from contextlib import ExitStack, closing, suppress
@@ -149,3 +150,23 @@ def test_a_disk_that_is_full_when_the_log_is_moved_undoes_no_commit(tmp_path: Pa
             resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
         assert ran == ["a", "b"]
         store.scrub()
+
+
+def test_a_log_that_cannot_be_moved_is_said_and_commits_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kaczmatch.storage.sqlite_log.MOVE_EVERY", 0)
+
+    def fail(_: object) -> int:
+        raise sqlite3.OperationalError("disk I/O error")
+
+    def said(problem: str, store: SqlStore) -> None:
+        """A thread moves it: some commit is the one after which it says so."""
+        deadline = time.monotonic() + 60
+        while store.problem() != problem:
+            store.write(lambda transaction: transaction.put(HeldPerson(user="ann", actor="1"))).result()
+            assert time.monotonic() < deadline, store.problem()
+
+    with closing(SqlStore(f"sqlite:///{tmp_path}/store.db")) as store:
+        with monkeypatch.context() as patched:
+            patched.setattr("kaczmatch.storage.sqlite_log._move", fail)
+            said("the write-ahead log cannot be moved into the database: disk I/O error", store)
+        said("", store)

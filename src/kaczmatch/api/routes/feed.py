@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Query, Request
+from fastapi import APIRouter, Depends, Query
 
 from kaczmatch.api.authentication import Cases, scoped
-from kaczmatch.api.concurrency_limit import answer_limit
 from kaczmatch.schemas.feed import LARGEST_PAGE, LAST_NUMBER, Acknowledgement, AcknowledgeRequest, FeedPage, Message
 from kaczmatch.service.access.credentials import DATA, Caller
 from kaczmatch.service.domain.records import OutboxMessage
@@ -19,8 +18,7 @@ DataCaller = Annotated[Caller, Depends(scoped(DATA))]
 
 
 @router.get("")
-async def list_messages(
-    request: Request,
+def list_messages(
     cases: Cases,
     caller: DataCaller,
     after: Annotated[int, Query(ge=0, le=LAST_NUMBER, description="`last` of the page before.")] = 0,
@@ -28,15 +26,15 @@ async def list_messages(
 ) -> FeedPage:
     """List messages after a number. An app that continues from `last` misses none. Messages about one person are in order."""
     del caller
-    page = await answer_limit(request).run(cases.feed.read, after, limit)
+    page = cases.feed.read(after, limit)
     return FeedPage(items=tuple(map(_message, page)), last=page[-1].number if page else after)
 
 
 @router.post("/ack")
-async def acknowledge_messages(request: Request, body: AcknowledgeRequest, cases: Cases, caller: DataCaller) -> Acknowledgement:
+def acknowledge_messages(body: AcknowledgeRequest, cases: Cases, caller: DataCaller) -> Acknowledgement:
     """Delete messages that the app has processed. They are not sent as webhooks either."""
     del caller
-    return Acknowledgement(deleted=await answer_limit(request).run(cases.feed.acknowledge, body.up_to))
+    return Acknowledgement(deleted=cases.feed.acknowledge(body.up_to))
 
 
 def _message(message: OutboxMessage) -> Message:

@@ -130,7 +130,7 @@ class _Found(NamedTuple):
 
     kept: Areas  # with what was fitted on the real decisions
     control: Areas  # of the predictions from the real decisions, judged by the shuffled ones
-    refitted: Areas  # of the first shuffles, how much a refit adds
+    refitted: Areas  # of the first shuffles, with what was fitted on them
 
     @classmethod
     def nothing(cls, users: int, names: int) -> _Found:
@@ -182,7 +182,7 @@ class _Found(NamedTuple):
         return np.asarray((kept - slope * control).sum(axis=0) / known.sum(axis=0))
 
     def _of_refits(self) -> Matrix:
-        return np.asarray(np.nan_to_num(self.refitted[:, self._tested]).mean(axis=0))
+        return np.asarray(np.nan_to_num((self.refitted - self.kept[: self.refits])[:, self._tested]).mean(axis=0))
 
 
 def _reach(values: Matrix, *, mutual: bool) -> Vector:
@@ -219,8 +219,7 @@ def _of_fold(
         progress.advance(len(part) * len(users))
     for number in refits:
         trial = shuffled_trial(fold.trial, number)
-        again, before = (_mean_areas(trial, each, times, users, {}) for each in (refit(fold, trial), fold.contenders))
-        added.append((again - before)[:1])
+        added.append(_mean_areas(trial, refit(fold, trial), times, users, {})[:1])
         progress.advance(len(users))
     return _Found(*map(np.concatenate, (kept, control, added)))
 

@@ -30,7 +30,7 @@ from kaczmatch.service.domain.traits import with_seen
 
 T = TypeVar("T")
 
-PAGE: Final = 100  # events that are read and folded between two rests
+PAGE: Final = 300  # events that are read and folded between two rests
 _TRIES: Final = 5
 
 

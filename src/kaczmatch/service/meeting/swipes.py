@@ -255,9 +255,8 @@ class Swipes:
             return True
         version = self.context.catalogue.current(transaction).vocabulary
         vocabulary, schema = self.context.catalogue.vocabulary(transaction, version), self.context.config.schema
-        return bool(
-            passes_all_filters(profile_of(me, vocabulary, schema), columns_of([them], schema), now.astimezone(UTC).date())[0]
-        )
+        fits = passes_all_filters(profile_of(me, vocabulary, schema), columns_of([them], schema), now.astimezone(UTC).date())
+        return bool(fits[0])
 
     def _reads(self, swipe: Swipe) -> list[RecordKey]:
         user, other, known = swipe.user, swipe.candidate, self.context.catalogue

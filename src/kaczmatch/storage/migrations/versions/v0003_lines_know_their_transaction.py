@@ -14,7 +14,7 @@ def upgrade() -> None:
     """On PostgreSQL alone: elsewhere commits are in the order of their numbers.
 
     The server fills the column in, also for processes of the release before. The lines that are there come before everything, and
-    are not rewritten.
+    are not rewritten. Their index is built while writes wait, for some seconds per million lines.
     """
     if op.get_context().dialect.name != "postgresql":
         return
