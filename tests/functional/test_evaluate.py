@@ -70,7 +70,7 @@ def test_every_format_gives_the_same_answer(log: Path) -> None:
 
 def test_everything_is_written_and_the_same_seed_gives_the_same_bytes(log: Path, tmp_path: Path) -> None:
     for name in ("one", "two"):
-        done = command("evaluate", *files(log), *FEW, "--side", "side", "--out", tmp_path / name)
+        done = command("evaluate", *files(log), *FEW, "--both-ways", "--side", "side", "--out", tmp_path / name)
         assert done.exit_code == 0, done.output
     one, two = tmp_path / "one", tmp_path / "two"
     names = {path.name for path in one.iterdir()}
@@ -175,7 +175,7 @@ def relearned(said: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Resul
 def test_what_evaluate_recommends_a_service_takes(log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     done = command("evaluate", *files(log), "--learner", "probit-diag", "--at", "5", "--one-way", "--out", tmp_path / "report")
     assert done.exit_code == 0, done.output
-    assert "Matches are not tested, because --one-way says so, although" in done.stdout
+    assert "Matches are not tested, because candidates are not taken for users." in done.stdout
     # Nothing is proven, so it is the default; and among so few people traits do not pay.
     assert "kaczmatch relearn probit-traits" in (tmp_path / "report" / "report.html").read_text()
     assert "model 2 is in use: probit-diag" in relearned(done.stdout, tmp_path, monkeypatch).stdout
@@ -235,3 +235,52 @@ def test_both_ways_cannot_be_wished_for(tmp_path: Path, log: Path) -> None:
     done = command("evaluate", "--swipes", tmp_path / "swipes.csv", "--candidates", log / "candidates.csv", "--both-ways", *FEW)
     assert done.exit_code == 2
     assert "no candidate of the log swipes on who swiped on them" in " ".join(done.stderr.split())
+
+
+def test_items_whose_numbers_are_also_those_of_users_are_no_people(tmp_path: Path) -> None:
+    """A dense log: nine tenths of the swipes have one that looks like an answer."""
+    rng = np.random.default_rng(0)
+    user, item = (each.ravel() for each in np.mgrid[0:20, 0:18])
+    swipes = {"user": user, "candidate": item, "decision": rng.integers(0, 2, len(user)), "at": rng.permutation(len(user))}
+    write_table(pl.DataFrame(swipes), tmp_path / "swipes.csv")
+    write_table(pl.DataFrame({"id": np.arange(18), "new": rng.integers(0, 2, 18)}), tmp_path / "candidates.csv")
+    done = command("evaluate", *files(tmp_path), "--learner", "probit-diag", "--at", "5")
+    assert done.exit_code == 0, done.output
+    assert "Does it find matches?" not in done.stdout
+    assert "say --both-ways: then 90% of" in done.stdout
+    wished = command("evaluate", *files(tmp_path), "--learner", "probit-diag", "--at", "5", "--both-ways")
+    assert wished.exit_code == 2
+    assert "user 0 swipes on candidate 0, so candidates are not the users" in " ".join(wished.stderr.split())
+
+
+def test_whatever_was_read_in_another_way_than_it_stands_is_said(log: Path, tmp_path: Path) -> None:
+    swipes = pl.read_csv(log / "swipes.csv").with_columns(pl.col("at") * 1_000 + 1_700_000_000_000, stars=pl.lit(2))
+    swipes = swipes.with_columns(stars=pl.when(pl.col("decision") == "like").then(5).otherwise(3))
+    again = swipes.head(200).with_columns(pl.col("at") + 10_000_000, stars=pl.lit(5))
+    write_table(pl.concat([swipes, swipes.head(30), again]), tmp_path / "swipes.csv")
+    people = pl.read_csv(log / "candidates.csv").with_columns(price=100 * pl.col("id"))
+    write_table(people, tmp_path / "candidates.csv")
+    options = ["--column", "decision=stars", "--like-from", "4", "--at", "5", "--learner", "tk"]
+    done = command("evaluate", *files(tmp_path), *options)
+    assert done.exit_code == 0, done.output
+    said = " ".join(done.stdout.split())
+    assert f"{len(swipes):,} swipes of 90 users" in said
+    assert "30 rows are copies of an earlier row and 200 decide again, and are left out" in said
+    assert f"(the first of them is row {len(swipes) + 2:,})" in said
+    assert "Times are read as milliseconds since 1970" in said
+    assert "price by 8900" in said
+
+
+@pytest.mark.parametrize("column", ["none", "one moment"])
+def test_without_times_appeal_knows_what_others_decided(log: Path, tmp_path: Path, column: str) -> None:
+    swipes = pl.read_csv(log / "swipes.csv").drop("at")
+    write_table(swipes if column == "none" else swipes.with_columns(at=pl.lit("2026-01-31")), tmp_path / "swipes.csv")
+    words = ["--swipes", tmp_path / "swipes.csv", "--candidates", log / "candidates.csv", *FEW, "--at", "0,5"]
+    done = command("evaluate", *words, "--out", tmp_path / "out")
+    assert done.exit_code == 0, done.output
+    assert "so nothing says who decided earlier: of other people all decisions are known" in " ".join(done.stdout.split())
+    rows = json.loads((tmp_path / "out" / "ranking.json").read_text())
+    (alone,) = [row["auc"] for row in rows if (row["learner"], row["swipes"]) == ("appeal alone", 0)]
+    assert alone > 0.6
+    mature = command("evaluate", *words, "--protocol", "mature", "--json")
+    assert json.loads(mature.stdout) == rows

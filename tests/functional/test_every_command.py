@@ -42,8 +42,11 @@ CASES: dict[Path_, list[str]] = {
         "--one-way",
         f"evaluate {LOG} --at 0,3 --config learner.toml --both-ways --side wave --json",
         f"evaluate {LOG} --at 3 --learner probit-diag --one-way --peers",
+        f"evaluate {LOG} --at 3 --learner probit-diag --column decision=stars --like-from 4",
     ],
-    ("tune",): [f"tune {LEARN.replace('log.csv', 'longer.csv')} --learner probit-diag"],
+    ("tune",): [
+        f"tune {LEARN.replace('log.csv', 'longer.csv')} --learner probit-diag --column decision=stars --like-from 4",
+    ],
     ("reproduce",): [
         *(f"reproduce {name} --quick --seeds 1 --users 2" for name in ("drift", "calibration", "blocks", "lineage")),
         "reproduce stability --quick --seeds 1 --users 10",
@@ -170,9 +173,9 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name, users, turns in (("log", people, 14), ("longer", 100, 8)):
         user, turn = (each.ravel() for each in np.mgrid[0:users, 0:turns])
         shown, like = (user + turn + 1) % people, rng.integers(0, 2, len(user))
-        log = pl.DataFrame({"user": user, "shown": shown, "decision": like, "at": 60 * turn, "wave": user % 4})
+        log = pl.DataFrame({"user": user, "shown": shown, "decision": like, "at": 60 * turn, "wave": user % 4, "stars": 3 + like})
         log.write_csv(folder / f"{name}.csv")
-        log.drop("wave").write_parquet(folder / f"{name}.parquet")
+        log.drop("wave", "stars").write_parquet(folder / f"{name}.parquet")
     tags = {f"tag_{place}": rng.integers(0, 2, people) for place in range(4)}
     pl.DataFrame({"id": range(people), "age": rng.integers(18, 60, people)} | tags).write_csv(folder / "candidates.csv")
     (folder / "start.prior").write_bytes(Prior(np.zeros(4)).to_bytes())

@@ -66,13 +66,13 @@ def test_what_a_service_exports_is_what_evaluate_reads(store: Path) -> None:
         table = read_swipes(store / f"log.{ending}", store / f"out.{ending}")
         tables.append([np.asarray(getattr(table, name)).tolist() for name in WHOLE])
     assert tables[1:] == tables[:-1], "every format holds the same"
-    words = ["--learner", "probit-diag", "--at", "0,5", "--out", "report"]
+    words = ["--learner", "probit-diag", "--at", "0,5", "--both-ways", "--out", "report"]
     said = kaczmatch(store, "evaluate", "--swipes", "log.csv", "--candidates", "out.csv", *words)
     whole = " ".join(said.split())
     swipes = 2 * COUPLES * ROUNDS
     skips = sum((turn + place) % SKIPPED == 0 for turn in range(ROUNDS) for place in range(2 * COUPLES))
     assert f"{swipes - skips} swipes of {2 * COUPLES} users on {2 * COUPLES} candidates, {len(TAGS) + 1} tags" in whole
     assert f"{skips} skips are ignored" in whole
-    assert "Does it find matches?" in whole  # candidates swipe too, and the log says so
+    assert "Does it find matches?" in whole
     rows = {(row["learner"], row["swipes"]): row["auc"] for row in json.loads((store / "report" / "ranking.json").read_text())}
     assert rows["probit-diag + population + appeal", 5] > 0.6

@@ -50,7 +50,8 @@ def speed_dating() -> EvaluationResult:
     folder = needed("speed_dating")
     table = read_swipes(folder / "swipes.csv", folder / "candidates.csv", SPEED_DATING, ("wave",))
     protocol = Protocol(times=(0, 5, 10), rest=2, split="wave")
-    return evaluate(Trial(table, protocol), Choices(learners=("tk", "probit", "probit-diag"), all_times=True), SilentProgress())
+    choices = Choices(learners=("tk", "probit", "probit-diag"), both_ways=True, all_times=True)
+    return evaluate(Trial(table, protocol), choices, SilentProgress())
 
 
 def numbers(found: EvaluationResult, learner: str) -> list[float]:

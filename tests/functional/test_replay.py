@@ -20,7 +20,6 @@ import kaczmatch
 from kaczmatch.cli.app import app
 from kaczmatch.core.errors import InvalidInput
 from kaczmatch.formats.columns import ColumnNames
-from kaczmatch.formats.swipe_table import read_swipes
 from kaczmatch.jobs.locations import located
 from kaczmatch.jobs.replay import ReplayJob, replay_files, swipe_files
 from kaczmatch.learners.prior import Prior
@@ -38,14 +37,13 @@ def test_parts_give_what_the_whole_gives_bit_for_bit(tmp_path: Path, texts: bool
     write_parquet_log(tmp_path, texts=texts)
     job = replace(job_on(tmp_path, "out"), learner=kaczmatch.learner(slug))
     found = replay_files(job)
-    whole = tmp_path / "whole.parquet"
-    pl.read_parquet(tmp_path / "swipes/*.parquet").write_parquet(whole)
-    table = read_swipes(whole, job.candidates)
-    expected = kaczmatch.replay(job.learner, table.log())
+    whole = pl.read_parquet(tmp_path / "swipes/*.parquet")
+    log = kaczmatch.SwipeLog.of((whole, pl.read_parquet(job.candidates)))
+    expected = kaczmatch.replay(job.learner, log)
     states = pl.read_parquet(job.out / "states-*.parquet")
     assert found.parts == len(files(job.out)) > 3
-    assert (found.users, found.swipes, found.skips) == (len(expected), len(table), table.skips)
-    assert states["swipes"].sum() == len(table)
+    assert (found.users, found.swipes, found.skips) == (len(expected), len(log), len(whole) - len(log))
+    assert states["swipes"].sum() == len(log)
     assert dict(zip(states["user"], states["state"], strict=True)) == {user: one.to_bytes() for user, one in expected.items()}
 
 

@@ -17,8 +17,8 @@ LIKE, PASS, SKIP = "like", "pass", "skip"
 
 # Decisions as other people write them. What is written is `like`, `pass` or `skip`.
 DECISIONS: Final[Mapping[str, str]] = {
-    "like": LIKE, "1": LIKE, "true": LIKE, "right": LIKE,
-    "pass": PASS, "0": PASS, "-1": PASS, "false": PASS, "left": PASS,
+    "like": LIKE, "yes": LIKE, "1": LIKE, "true": LIKE, "right": LIKE,
+    "pass": PASS, "dislike": PASS, "no": PASS, "0": PASS, "-1": PASS, "false": PASS, "left": PASS,
     "skip": SKIP,
 }  # fmt: skip
 
@@ -124,7 +124,9 @@ def _decisions(column: Column) -> NDArray[Any]:
         whole = int(value) if isinstance(value, float) and value.is_integer() else value
         known = DECISIONS.get(str(whole).strip().lower())
         if known is None:
-            raise InvalidInput("decision", f"row {row}: must be like, pass or skip (or 1/0, 1/-1, true/false), got {value!r}")
+            raise InvalidInput(
+                "decision", f"row {row}: must be like, pass or skip (or yes/no, 1/0, 1/-1, true/false), got {value!r}"
+            )
         found[row] = known
     return found
 

@@ -48,7 +48,7 @@ class Choices:
 
     learners: Sequence[str] = tuple(LEARNERS)
     settings: Mapping[str, Mapping[str, object]] | None = None  # by learner, where not the defaults
-    both_ways: bool | None = None  # whether candidates swipe too; None: as the log looks
+    both_ways: bool = False  # whether candidates swipe too: users and candidates of one identifier are one person
     side: str | None = None  # the column that tells the two sides apart
     peers: Sequence[Peer] = ()  # other libraries' learners to compare with
     all_times: bool = False  # test at every number of swipes that was asked for, however few users have so many
@@ -69,7 +69,7 @@ class EvaluationResult:
     crossover: Crossover | None  # where implicit's BPR is among the peers
     matches: MatchScores | None  # where candidates swipe too
     shuffled: ShuffledCheck
-    answered: float  # the share of swipes whose candidate has swiped on their user, too
+    answered: float  # the share of swipes whose candidate has swiped on their user, too, if equal identifiers are one person
 
     def _repr_html_(self) -> str:
         times = self.scores.times
@@ -90,9 +90,8 @@ def evaluate(
 ) -> EvaluationResult:
     """Every learner and baseline on one log, in parts of learners and users; and the peers, whose swipes `clock` times."""
     mutual = MutualSwipes(trial)
-    both_ways = mutual.both_sides_swipe if choices.both_ways is None else choices.both_ways
-    if both_ways and not (mutual.answer >= 0).any():
-        raise InvalidInput("both_ways", "no candidate of the log swipes on who swiped on them; leave --both-ways out")
+    if choices.both_ways:
+        _check_both_ways(mutual)
     times = _times(trial, choices)
     learners = list(dict.fromkeys([ALL_ONES, *([ALONE] if choices.peers else []), *choices.learners]))
 
@@ -126,7 +125,7 @@ def evaluate(
     peers = compare_peers(folds, ranking, choices.peers, progress, clock) if choices.peers else None
     bpr = next((peer for peer in choices.peers if peer.name == BPR), None)
     crossing = None if peers is None or bpr is None else crossover(trial.folds, peers, bpr, progress, clock)
-    matches = _matches(trial, folds, times, choices.side, progress, runner) if both_ways else None
+    matches = _matches(trial, folds, times, choices.side, progress, runner) if choices.both_ways else None
     shuffled = shuffled_check(folds, lambda fold, one: contend(one, fold.traits), times, progress, runner)
     recommendation = recommend(scores, compared, {each.name: each.log_loss.mean for each in probabilities.scores})
     return EvaluationResult(
@@ -142,6 +141,17 @@ def evaluate(
         shuffled,
         mutual.answered,
     )
+
+
+def _check_both_ways(mutual: MutualSwipes) -> None:
+    table = mutual.trial.table
+    if not (mutual.answer >= 0).any():
+        raise InvalidInput("both_ways", "no candidate of the log swipes on who swiped on them; leave --both-ways out")
+    if mutual.on_oneself.size:
+        user = table.users[int(table.user[mutual.on_oneself[0]])]
+        raise InvalidInput(
+            "both_ways", f"user {user!r} swipes on candidate {user!r}, so candidates are not the users; leave --both-ways out"
+        )
 
 
 def _times(trial: Trial, choices: Choices) -> list[int]:

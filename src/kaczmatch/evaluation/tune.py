@@ -110,7 +110,7 @@ def tune(
         )
     default = Setup(replace(one, appeal=True), trial.protocol.appeal)
     compared_on, checked_on = _groups(trial)
-    varied = [name for name in GRID if trial.table.at is not None or name not in TIMED]
+    varied = [name for name in GRID if trial.moments is not None or name not in TIMED]
     progress.stage(f"tuning {slug}", sum(len(set(GRID[name]) | {default.value(name)}) for name in varied) + 2)
     known: dict[Setup, Vector] = {}
 

@@ -12,14 +12,16 @@ import polars as pl
 from numpy.typing import NDArray
 
 from kaczmatch.core.errors import InvalidInput
-from kaczmatch.core.swipes import SwipeLog
-from kaczmatch.core.vectors import Column, Matrix
-from kaczmatch.formats.columns import DECISIONS, LIKE, SKIP, ColumnNames
+from kaczmatch.core.vectors import Column, Matrix, Vector
+from kaczmatch.formats.columns import DECISIONS, LIKE, PASS, SKIP, ColumnNames
 from kaczmatch.formats.people_table import read_people, require_column
 from kaczmatch.formats.rows import row_number
 from kaczmatch.formats.tables import read_table
 
-_ROW, _DECISION, _AT = "row of the file", "decision of it", "time of it"
+_ROW, _DECISION, _AT, _COPY = "row of the file", "decision of it", "time of it", "whether it is a copy"
+LARGEST_FEATURE = 10.0  # what a service takes in a profile: a tag is 0 or 1, and a feature of 180 would drown all of them
+UNITS = ("seconds", "milliseconds", "microseconds")
+_FROM, _BEYOND = np.array([1e11, 1e14]), 1e17  # where the second and the third begin, and the last ends
 _NUMBERS = {float(text): decision for text, decision in DECISIONS.items() if text.lstrip("-").isdecimal()}
 
 
@@ -41,6 +43,11 @@ class SwipeTable:
     skips: int = 0  # rows that were left out, since a skip is neither a like nor a pass
     unused: Sequence[str] = ()  # columns of the candidates that are a profile's, and neither tags nor features
     ignored: Sequence[str] = ()  # columns of the candidates that were left out because somebody said so
+    copies: int = 0  # rows that were left out, since the file has the same row before
+    repeats: int = 0  # other rows that were left out, since the same user had decided about the same candidate before
+    again: int | None = None  # the number of the first copy or repeat
+    units: Sequence[str] = ()  # what times were counted in, where they were numbers
+    scaled: Mapping[str, float] = field(default_factory=dict)  # features by what they were divided by
 
     def __len__(self) -> int:
         return len(self.user)
@@ -50,18 +57,6 @@ class SwipeTable:
         """Where each user's swipes begin, with an end."""
         return np.asarray(np.searchsorted(self.user, np.arange(len(self.users) + 1)), np.int64)
 
-    def log(self) -> SwipeLog:
-        """The same as a log for `replay`, under the users' own names."""
-        names: Column = np.array(self.users)
-        return SwipeLog(
-            user=names[self.user] if len(names) else self.user,
-            candidate=self.candidate,
-            candidates=self.features,
-            label=np.where(self.like, 1, -1),
-            session=self.session,
-            at=None if self.at is None else self.at.astype("datetime64[us]"),
-        )
-
 
 def read_swipes(
     swipes: Path,
@@ -69,10 +64,13 @@ def read_swipes(
     columns: ColumnNames | None = None,
     others: Sequence[str] = (),
     ignore: Sequence[str] = (),
+    like_from: float | None = None,
 ) -> SwipeTable:
     """Both tables, the candidates without the columns to `ignore`. What is wrong is said with the file and the row.
 
-    Rows are numbered as a spreadsheet shows them. Times without a zone are UTC.
+    Rows are numbered as a spreadsheet shows them. Times without a zone are UTC. Decisions are ratings where `like_from` says from
+    which on they are likes. Of decisions of one user about one candidate the first counts: whoever is tested on the others has
+    told the answer. Features of a size that would drown the tags are divided by their largest value.
     """
     names = columns or ColumnNames()
     log = read_table(swipes)
@@ -87,7 +85,10 @@ def read_swipes(
     def where(row: int) -> str:
         return f"row {row_number(swipes, row)} of {swipes.name}"
 
-    log = log.with_columns(known_decisions(log[names.decision], where).alias(_DECISION))
+    decisions = log[names.decision]
+    known = known_decisions(decisions, where) if like_from is None else rated_decisions(decisions, like_from, where)
+    copied = ~log.select(pl.struct(pl.exclude(_ROW)).is_first_distinct()).to_series()
+    log = log.with_columns(known.alias(_DECISION), copied.alias(_COPY))
     if at is not None:
         log = log.with_columns(pl.Series(_AT, known_times(log[at], where)))
     skips = int((log[_DECISION] == SKIP).sum())
@@ -98,11 +99,15 @@ def read_swipes(
     log = log.sort(names.user, *within, maintain_order=True)
     if at is not None:
         _check_order(log, names.user, at, seq, swipes)
+    first = log.select(pl.struct(names.user, names.candidate).is_first_distinct()).to_series()
+    later, log = log.filter(~first), log.filter(first)
+    copies = int(later[_COPY].sum())
+    features, scaled = _scaled(people.features, people.terms)
     return SwipeTable(
         users=log[names.user].unique().sort().to_list(),
         candidates=people.ids.to_list(),
         tags=people.terms,
-        features=people.features,
+        features=features,
         user=(log[names.user].rank("dense") - 1).to_numpy().astype(np.int64),
         candidate=_places(log, names.candidate, people.ids, swipes, candidates),
         like=(log[_DECISION] == LIKE).to_numpy(),
@@ -112,6 +117,11 @@ def read_swipes(
         skips=skips,
         unused=people.unused,
         ignored=tuple(ignore),
+        copies=copies,
+        repeats=len(later) - copies,
+        again=row_number(swipes, int(later[_ROW].min())) if len(later) else None,  # type: ignore[arg-type]  # a whole number
+        units=() if at is None or not log[at].dtype.is_numeric() else time_units(log[at]),
+        scaled=scaled,
     )
 
 
@@ -132,23 +142,38 @@ def known_decisions(column: pl.Series, where: Callable[[int], str]) -> pl.Series
         known = texts.replace_strict(DECISIONS, default=None, return_dtype=pl.String)
     if known.null_count():
         row = int(known.is_null().arg_max() or 0)
+        ratings = "; if these are ratings, say from which on they are likes: --like-from" if column.dtype.is_numeric() else ""
         raise InvalidInput(
-            column.name, f"{where(row)} must be like, pass or skip (or 1/0, 1/-1, true/false), got {column[row]!r}"
+            column.name,
+            f"{where(row)} must be like, pass or skip (or yes/no, 1/0, 1/-1, true/false), got {column[row]!r}{ratings}",
         )
     return known
 
 
+def rated_decisions(column: pl.Series, like_from: float, where: Callable[[int], str]) -> pl.Series:
+    """Ratings as likes and passes: so much or more is a like."""
+    ratings = column.cast(pl.Float64, strict=False).fill_nan(None)
+    if ratings.null_count():
+        row = int(ratings.is_null().arg_max() or 0)
+        raise InvalidInput(column.name, f"{where(row)} must be a rating, as --like-from is given, got {column[row]!r}")
+    return (ratings >= like_from).replace_strict({True: LIKE, False: PASS}, return_dtype=pl.String)
+
+
 def known_times(column: pl.Series, where: Callable[[int], str]) -> NDArray[np.int64]:
-    """Microseconds: from datetimes, texts that are datetimes, or numbers that are seconds; `where` says which row is wrong."""
+    """Microseconds: from datetimes, texts that are datetimes, or numbers; `where` says which row is wrong.
+
+    A number's size tells its unit: below 10^11 it counts seconds (until the year 5138), from there on milliseconds (since 1973), and
+    a thousand times as far microseconds. Each number is read by itself, so that parts of a file are read as the whole is.
+    """
     if column.dtype.is_numeric():
-        seconds = column.cast(pl.Float64).to_numpy()
-        wrong = ~(np.abs(seconds) < 1e12)
+        numbers = column.cast(pl.Float64).to_numpy()
+        wrong = ~(np.abs(numbers) < _BEYOND)
         if wrong.any():
             row = int(np.argmax(wrong))
             raise InvalidInput(
-                column.name, f"{where(row)}: {seconds[row]:g} is not a time in seconds; divide milliseconds by 1,000"
+                column.name, f"{where(row)}: {numbers[row]:g} is not a time in seconds, milliseconds or microseconds"
             )
-        return np.rint(seconds * 1e6).astype(np.int64)
+        return np.rint(numbers * np.array([1e6, 1e3, 1.0])[_unit(numbers)]).astype(np.int64)
     moments = column
     if column.dtype == pl.String:
         moments = column.str.to_datetime(time_unit="us", strict=False, time_zone="UTC")
@@ -158,6 +183,22 @@ def known_times(column: pl.Series, where: Callable[[int], str]) -> NDArray[np.in
     if not moments.dtype.is_temporal():
         raise InvalidInput(column.name, f"{where(0)} must be seconds or a date and time, got {column.dtype}")
     return moments.cast(pl.Datetime("us")).to_physical().to_numpy().astype(np.int64)
+
+
+def time_units(column: pl.Series) -> tuple[str, ...]:
+    """What numbers count that are times."""
+    return tuple(UNITS[place] for place in np.unique(_unit(column.cast(pl.Float64).to_numpy())))
+
+
+def _unit(numbers: Vector) -> NDArray[np.int64]:
+    return np.searchsorted(_FROM, np.abs(numbers), side="right")
+
+
+def _scaled(features: Matrix, names: Sequence[str]) -> tuple[Matrix, dict[str, float]]:
+    """Features of at most 1 where they are beyond what a service takes, and what they were divided by."""
+    largest = np.abs(features).max(axis=0)
+    by = np.where(largest > LARGEST_FEATURE, largest, 1.0)
+    return features / by, {name: float(one) for name, one in zip(names, by, strict=True) if one != 1.0}
 
 
 def _check_order(log: pl.DataFrame, user: str, at: str, seq: str | None, path: Path) -> None:

@@ -92,7 +92,7 @@ def test_an_interrupted_evaluation_says_that_nothing_is_kept(
     request = LogRequest(Path("swipes.csv"), Path("candidates.csv"), [], {})
     for command in (
         lambda: evaluate_command.run(
-            request, [], None, both_ways=None, side=None, peers=False, out=tmp_path / "out", as_json=False
+            request, [], None, both_ways=False, side=None, peers=False, out=tmp_path / "out", as_json=False
         ),
         lambda: run_tune(request, "probit", tmp_path / "out"),
     ):

@@ -28,11 +28,12 @@ def files(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Path, Path]:
 
 
 def read_log(swipes: Path, candidates: Path) -> SwipeLog:
-    return read_swipes(swipes, candidates).log()
+    return SwipeLog.of((read_table(swipes), read_table(candidates)))
 
 
 def test_a_log_survives_its_files(files: tuple[Path, Path]) -> None:
     log = read_log(*files)
+    log = log.select(np.argsort(log.user, kind="stable"))
     assert log.user.tolist() == [0] * 4 + [1] * 4
     assert log.label.tolist() == LABELS.ravel().tolist()
     assert log.session is not None
@@ -76,7 +77,7 @@ def test_what_is_wrong_with_a_file_is_said(tmp_path: Path, columns: dict[str, li
     write_table(pl.DataFrame(columns), swipes)
     write_candidates(candidates, TAGS)
     with pytest.raises(InvalidInput, match=message) as caught:
-        read_log(swipes, candidates)
+        read_swipes(swipes, candidates)
     assert caught.value.field == field
 
 
@@ -106,5 +107,5 @@ def test_gaps_repeats_and_words_are_refused(
     for name, columns in (("s.csv", swipes), ("c.csv", candidates)):
         write_table(pl.DataFrame(columns), tmp_path / name)
     with pytest.raises(InvalidInput) as caught:
-        read_log(tmp_path / "s.csv", tmp_path / "c.csv")
+        read_swipes(tmp_path / "s.csv", tmp_path / "c.csv")
     assert caught.value.field == field

@@ -84,6 +84,7 @@ Columns = Annotated[
 Ignored = Annotated[
     list[str] | None, typer.Option("--ignore", help="A column of the candidates that is no tag and no feature; repeatable.")
 ]
+LikeFrom = Annotated[float | None, typer.Option(help="The rating from which on it is a like, where decisions are ratings.")]
 Split = Annotated[str, typer.Option(help="user, or a column with one value per user: even ones are fitted on, odd ones tested.")]
 Seed = Annotated[int, typer.Option(min=0, help="Of the bootstrap and of whatever else is random.")]
 
@@ -93,6 +94,7 @@ def evaluate(
     candidates: Candidates,
     column: Columns = None,
     ignore: Ignored = None,
+    like_from: LikeFrom = None,
     split: Split = "user",
     folds: Annotated[int | None, typer.Option(help="Test everybody once: so many parts, each fitted on the others.")] = None,
     at: Annotated[str | None, typer.Option(help="Learn on so many first swipes, such as 0,5,20; usually up to 200.")] = None,
@@ -109,7 +111,9 @@ def evaluate(
     ] = KnownWhen.STRICT,
     learner: Annotated[list[str] | None, typer.Option(help=f"Repeatable; usually all: {choices.LEARNERS}.")] = None,
     config: Annotated[Path | None, typer.Option(help="Settings, as kaczmatch tune writes them.", dir_okay=False)] = None,
-    both_ways: Annotated[bool | None, typer.Option("--both-ways/--one-way", help="Whether candidates swipe too.")] = None,
+    both_ways: Annotated[
+        bool, typer.Option("--both-ways/--one-way", help="Users and candidates of one id are the same people: test matches.")
+    ] = False,
     side: Annotated[str | None, typer.Option(help="Column that tells the two sides apart, for matches.")] = None,
     peers: Annotated[
         bool, typer.Option("--peers", help="Compare with other libraries' learners; needs the extra bench.")
@@ -125,7 +129,7 @@ def evaluate(
 
     tested = {"split": split, "folds": folds, "rest": rest, "at_least": at_least, "seed": seed}
     tested |= {"appeal_from": appeal_from.value, "appeal_at": appeal_at.value, "knowledge": protocol.value}
-    request = LogRequest(swipes, candidates, column or [], tested, at, ignore or [])
+    request = LogRequest(swipes, candidates, column or [], tested, at, ignore or [], like_from)
     wanted = (request, learner or [], config)
     run(*wanted, both_ways=both_ways, side=side, peers=peers, out=out, as_json=json, ray=ray, workers=workers)
 
@@ -135,6 +139,7 @@ def tune(
     candidates: Candidates,
     column: Columns = None,
     ignore: Ignored = None,
+    like_from: LikeFrom = None,
     split: Split = "user",
     learner: Annotated[str, typer.Option(help="Whose settings.", metavar=choices.TUNED)] = "probit",
     seed: Seed = 0,
@@ -148,7 +153,7 @@ def tune(
     from kaczmatch.cli.research.evaluate import LogRequest
     from kaczmatch.cli.research.tune import run
 
-    request = LogRequest(swipes, candidates, column or [], {"split": split, "seed": seed}, None, ignore or [])
+    request = LogRequest(swipes, candidates, column or [], {"split": split, "seed": seed}, None, ignore or [], like_from)
     run(request, learner, out, ray=ray, workers=workers)
 
 

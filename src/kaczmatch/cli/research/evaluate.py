@@ -44,6 +44,7 @@ class LogRequest:
     protocol: Mapping[str, Any]
     times: str | None = None
     ignore: Sequence[str] = ()  # columns of the candidates
+    like_from: float | None = None  # where decisions are ratings
 
     def trial(self, appeal: AppealModel, *others: str | None) -> Trial:
         """The log, with the columns that are wanted beside the usual ones."""
@@ -51,7 +52,7 @@ class LogRequest:
         protocol = Protocol(**self.protocol, times=times, appeal=appeal)
         wanted = [name for name in (protocol.split, *others) if name is not None and name != BY_USER]
         names = ColumnNames.of(column_mapping(self.columns))
-        return Trial(read_swipes(self.swipes, self.candidates, names, wanted, self.ignore), protocol)
+        return Trial(read_swipes(self.swipes, self.candidates, names, wanted, self.ignore, self.like_from), protocol)
 
 
 def _numbers(field: str, text: str) -> tuple[int, ...]:
@@ -67,7 +68,7 @@ def run(
     learners: Sequence[str],
     config: Path | None,
     *,
-    both_ways: bool | None,
+    both_ways: bool,
     side: str | None,
     peers: bool,
     out: Path | None,

@@ -27,13 +27,12 @@ from kaczmatch.runner.local import LocalRunner
 
 MOST_VIEWERS = 300  # every pair needs its own two states: more viewers make it slow, not different
 _VIEWERS = 25  # in a part
-MUTUAL_SHARE = 0.5  # of the swipes that are answered, above which a log is taken to go both ways
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class MutualSwipes:
-    """Which swipe answers which."""
+    """Which swipe answers which, where a user and the candidate of the same identifier are one person."""
 
     trial: Trial
 
@@ -64,14 +63,15 @@ class MutualSwipes:
         found = order[place]
         return np.where((there >= 0) & (back >= 0) & (keys[found] == wanted), found, -1)
 
+    @cached_property
+    def on_oneself(self) -> Places:
+        """Rows in which users swipe on the candidate of their own identifier. People do not: such candidates are something else."""
+        return np.flatnonzero(self.candidate_of[self.trial.table.user] == self.trial.table.candidate)
+
     @property
     def answered(self) -> float:
         """The share of swipes whose candidate decided about their user, too."""
         return float((self.answer >= 0).mean()) if len(self.answer) else 0.0
-
-    @property
-    def both_sides_swipe(self) -> bool:
-        return self.answered >= MUTUAL_SHARE
 
 
 @final

@@ -111,7 +111,7 @@ def shuffled_check(
     """As many shuffles as it takes; `refit` fits a fold's contenders again in a shuffled trial."""
     users = [at_most(MOST_USERS, fold.trial.tested) for fold in folds]
     names = [*(each.name for each in folds[0].contenders), *BASELINES]
-    mutual = folds[0].trial.protocol.knowledge == "mature"
+    mutual = folds[0].trial.knowledge == "mature"
     found = _Found.nothing(sum(map(len, users)), len(names))
     shuffles, refits = _SHUFFLES, 1
     while True:

@@ -64,13 +64,13 @@ class PopulationPeer:
 
 def fits_at_each(trial: Trial) -> int:
     """The most fits at one number of swipes."""
-    return 1 if trial.protocol.knowledge == "mature" else _GROUPS
+    return 1 if trial.knowledge == "mature" else _GROUPS
 
 
 def _groups(trial: Trial, users: Places, t: int) -> Iterator[tuple[Places, Places]]:
     """Testable users, and the rows that their model hears."""
     testable = np.intersect1d(users, trial.testable(t))
-    if trial.protocol.knowledge == "mature":
+    if trial.knowledge == "mature":
         yield testable, np.concatenate([trial.holdout_rows(np.flatnonzero(trial.fit), 0), trial.rows(trial.tested, 0, t)])
         return
     moments = trial.clock[trial.begin[testable] + t]

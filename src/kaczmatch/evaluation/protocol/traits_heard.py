@@ -68,10 +68,10 @@ class TraitsHeard:
         """Strict: every swipe's, from one causal pass. Otherwise the fit's, and those of all swipes that it did not see."""
         trial = self.trial
         counted = np.flatnonzero(trial.counts)
-        table, strict = trial.table, trial.protocol.knowledge == "strict"
+        table, strict = trial.table, trial.knowledge == "strict"
         start = SiteLog.empty(self.model.learner.traits) if strict else self.fitted
         unseen = np.ones(len(counted), np.bool_) if strict else ~trial.fit_rows[counted]
-        if trial.protocol.knowledge == "mature":
+        if trial.knowledge == "mature":
             counted = counted[unseen]
             unseen = np.ones(len(counted), np.bool_)
         found = follow_traits(self.model, trial.timed.select(counted), table.user[counted], start)

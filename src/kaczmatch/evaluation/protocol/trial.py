@@ -37,8 +37,9 @@ class Protocol:
     user's ``first`` swipe.
 
     ``knowledge``: what is known when. ``strict``: of others, what they had decided before; the population is fitted on other users
-    at all times. ``mature``: other people's future is past, as in a service that has run for long. ``forward``: the population is
-    fitted on what was decided before a moment, and only users who began after it are tested.
+    at all times. ``mature``: other people's future is past, as in a service that has run for long; so it is, too, where a log does
+    not say who was earlier. ``forward``: the population is fitted on what was decided before a moment, and only users who began
+    after it are tested.
 
     ``folds``: everybody is tested once, in so many parts of the users, each with the population fitted on the other parts.
     """
@@ -105,7 +106,7 @@ class Trial:
     @cached_property
     def fit(self) -> NDArray[np.bool_]:
         """Which users the population is learned from."""
-        if self.protocol.knowledge == "forward":
+        if self.knowledge == "forward":
             begun: NDArray[np.bool_] = self.clock[self.begin[:-1]] < self.fitted_at
             return begun
         if self.protocol.folds is None:
@@ -118,7 +119,7 @@ class Trial:
         """The moment before which the population is fitted: when four fifths of all users had begun, or after the last swipe."""
         if self.moment is not None:
             return self.moment
-        if self.protocol.knowledge != "forward":
+        if self.knowledge != "forward":
             return int(self.clock.max(initial=0)) + 1
         first = np.sort(self.clock[self.begin[:-1]])
         moment = int(first[int(BEGUN * len(first))])
@@ -133,17 +134,28 @@ class Trial:
 
     def known_at(self, moments: Places) -> Places:
         """The moment up to which somebody hears of others: after everything where other people's future is past."""
-        return np.full_like(moments, self.fitted_at) if self.protocol.knowledge == "mature" else moments
+        return np.full_like(moments, self.fitted_at) if self.knowledge == "mature" else moments
 
     @cached_property
     def begin(self) -> Places:
         return self.table.begin
 
     @cached_property
+    def knowledge(self) -> Knowledge:
+        """What is known when. Where no time says who was earlier, nobody else's decisions can be earlier: all of them are known."""
+        return "mature" if self.moments is None and self.protocol.knowledge == "strict" else self.protocol.knowledge
+
+    @cached_property
+    def moments(self) -> Places | None:
+        """When each swipe happened; None where the log does not say who was earlier: it has no times, or the same one throughout."""
+        at = self.table.at
+        return None if at is None or (at == at[:1]).all() else at
+
+    @cached_property
     def clock(self) -> Places:
         """When each swipe happened; without times, everybody's n-th swipe at one moment."""
-        if self.table.at is not None:
-            return self.table.at
+        if self.moments is not None:
+            return self.moments
         return (np.arange(len(self.table)) - self.begin[self.table.user] + 1) * 1_000_000
 
     @cached_property
@@ -241,7 +253,7 @@ class Trial:
             candidates=table.features,
             label=np.where(table.like, 1, -1),
             session=table.session,
-            at=None if table.at is None else self.clock.astype("datetime64[us]"),
+            at=None if self.moments is None else self.clock.astype("datetime64[us]"),
         )
 
     @cached_property

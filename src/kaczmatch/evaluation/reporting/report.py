@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from kaczmatch.evaluation.evaluate import EvaluationResult
 from kaczmatch.evaluation.measures.holdout_ranking import APPEAL
-from kaczmatch.evaluation.measures.match_pairs import MUTUAL_SHARE
 from kaczmatch.evaluation.protocol.folds import Fold
 from kaczmatch.evaluation.protocol.trial import Trial
 from kaczmatch.evaluation.reporting.matches import match_part
@@ -15,6 +14,7 @@ from kaczmatch.evaluation.reporting.probabilities import probability_part
 from kaczmatch.evaluation.reporting.ranking import difference_part, ranking_part
 from kaczmatch.evaluation.reporting.shuffled import VERDICTS, shuffled_part
 from kaczmatch.evaluation.tune import TuningResult
+from kaczmatch.formats.swipe_table import LARGEST_FEATURE
 from kaczmatch.learners.belief.probit_traits import ProbitTraits
 from kaczmatch.report.page import ResultsPage
 from kaczmatch.report.results import ReportPart
@@ -65,7 +65,7 @@ def scope_words(trial: Trial) -> str:
     words = [
         f"{len(table):,} swipes of {len(table.users):,} users on {len(table.candidates):,} candidates,",
         f"{len(table.tags)} tags, {table.like.mean():.0%} likes. {_division_words(trial)}",
-        PROTOCOLS[trial.protocol.knowledge],
+        PROTOCOLS[trial.knowledge],
     ]
     if table.skips:
         words.append(f"{table.skips:,} skips are ignored: they are neither likes nor passes.")
@@ -73,9 +73,29 @@ def scope_words(trial: Trial) -> str:
         words.append(f"Columns of a profile that are neither tags nor features are left out: {', '.join(table.unused)}.")
     if table.ignored:
         words.append(f"Left out because --ignore says so: {', '.join(table.ignored)}.")
-    if table.at is None:
-        words.append("No column is the time: everybody's n-th swipe is taken to be at one moment (--column at=… names a column).")
-    return " ".join(words)
+    return " ".join([*words, *_reading_words(trial)])
+
+
+def _reading_words(trial: Trial) -> list[str]:
+    """What the log holds otherwise than it was read."""
+    table, words = trial.table, list[str]()
+    if table.again is not None:
+        words.append(
+            f"Of decisions of one user about one candidate the first counts: {table.copies:,} rows are copies of an earlier row and "
+            f"{table.repeats:,} decide again, and are left out (the first of them is row {table.again:,})."
+        )
+    if set(table.units) - {"seconds"}:
+        words.append(f"Times are read as {' and '.join(table.units)} since 1970, by their size.")
+    if table.scaled:
+        divided = ", ".join(f"{name} by {by:g}" for name, by in table.scaled.items())
+        words.append(f"Columns beyond ±{LARGEST_FEATURE:g} would drown the tags. They are divided, also in a service: {divided}.")
+    if trial.moments is None:
+        missing = "No column is the time" if table.at is None else "All swipes have one time"
+        words.append(
+            f"{missing}, so nothing says who decided earlier: of other people all decisions are known, whatever the protocol "
+            "(--column at=… names a column)."
+        )
+    return words
 
 
 def _division_words(trial: Trial) -> str:
@@ -115,9 +135,10 @@ def match_words(result: EvaluationResult) -> str:
         )
     if not result.answered:
         return "Matches are not tested: no candidate of this log swiped on anybody who swiped on them."
-    if result.answered < MUTUAL_SHARE:
-        return f"Matches are not tested, because only {share}. From {MUTUAL_SHARE:.0%} on they are, or with --both-ways."
-    return f"Matches are not tested, because --one-way says so, although {share}."
+    return (
+        "Matches are not tested, because candidates are not taken for users. If users and candidates of the same identifier are the "
+        f"same people, say --both-ways: then {share}."
+    )
 
 
 def _headline(result: EvaluationResult) -> list[tuple[str, str]]:
