@@ -17,7 +17,7 @@ from worlds.pick_columns import columns_of
 def evaluated(runner: Runner, *learners: str) -> list[str]:
     """All tables of an evaluation of people who choose each other."""
     trial = Trial(mutual_table(1, people=16), Protocol(times=(0, 5), rest=2))
-    found = evaluate(trial, Choices(learners=("tk", *learners), all_times=True), SilentProgress(), runner=runner)
+    found = evaluate(trial, Choices(learners=("tk", *learners), both_ways=True, all_times=True), SilentProgress(), runner=runner)
     assert found.matches is not None
     return [table.json() for part in evaluation_parts(found) for table in part.tables]
 
@@ -30,4 +30,4 @@ def picked(runner: Runner) -> tuple[bytes, bytes]:
 
 def fitted(runner: Runner) -> bytes:
     """A population with one trait, from people in several parts."""
-    return fit_population(mutual_table(2, people=150).log(), traits=True, runner=runner).prior.to_bytes()
+    return fit_population(Trial(mutual_table(2, people=150), Protocol()).timed, traits=True, runner=runner).prior.to_bytes()

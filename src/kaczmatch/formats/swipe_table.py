@@ -162,8 +162,8 @@ def rated_decisions(column: pl.Series, like_from: float, where: Callable[[int], 
 def known_times(column: pl.Series, where: Callable[[int], str]) -> NDArray[np.int64]:
     """Microseconds: from datetimes, texts that are datetimes, or numbers; `where` says which row is wrong.
 
-    A number's size tells its unit: below 10^11 it counts seconds (until the year 5138), from there on milliseconds (since 1973), and
-    a thousand times as far microseconds. Each number is read by itself, so that parts of a file are read as the whole is.
+    A number's size tells its unit: below 10^11 it counts seconds (until the year 5138), from there on milliseconds (since 1973),
+    and from a thousand times that on microseconds. Each number is read by itself, so that parts of a file are read as the whole is.
     """
     if column.dtype.is_numeric():
         numbers = column.cast(pl.Float64).to_numpy()
@@ -191,7 +191,7 @@ def time_units(column: pl.Series) -> tuple[str, ...]:
 
 
 def _unit(numbers: Vector) -> NDArray[np.int64]:
-    return np.searchsorted(_FROM, np.abs(numbers), side="right")
+    return np.asarray(np.searchsorted(_FROM, np.abs(numbers), side="right"))
 
 
 def _scaled(features: Matrix, names: Sequence[str]) -> tuple[Matrix, dict[str, float]]:

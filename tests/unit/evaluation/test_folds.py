@@ -79,7 +79,8 @@ class Liked:
 
 
 def evaluated(knowledge: str) -> EvaluationResult:
-    choices = Choices(["probit-diag", "probit-traits"], peers=[PopulationPeer(BPR, lambda decisions, _: Liked(decisions))])
+    peers = [PopulationPeer(BPR, lambda decisions, _: Liked(decisions))]
+    choices = Choices(["probit-diag", "probit-traits"], both_ways=True, peers=peers)
     return evaluate(trial_of(mutual_table(3), knowledge=knowledge), choices, SilentProgress(), clock=lambda: 0.0)
 
 
