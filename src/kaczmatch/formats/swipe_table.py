@@ -163,7 +163,7 @@ def known_times(column: pl.Series, where: Callable[[int], str]) -> NDArray[np.in
     """Microseconds: from datetimes, texts that are datetimes, or numbers; `where` says which row is wrong.
 
     A number's size tells its unit: below 10^11 it counts seconds (until the year 5138), from there on milliseconds (since 1973),
-    and from a thousand times that on microseconds. Each number is read by itself, so that parts of a file are read as the whole is.
+    and from a thousand times that on microseconds. Each number is read by itself: parts of a file are read as the whole is.
     """
     if column.dtype.is_numeric():
         numbers = column.cast(pl.Float64).to_numpy()
