@@ -191,7 +191,7 @@ def time_units(column: pl.Series) -> tuple[str, ...]:
 
 
 def _unit(numbers: Vector) -> NDArray[np.int64]:
-    return np.asarray(np.searchsorted(_FROM, np.abs(numbers), side="right"))
+    return np.asarray(np.searchsorted(_FROM, np.abs(numbers), side="right"), np.int64)
 
 
 def _scaled(features: Matrix, names: Sequence[str]) -> tuple[Matrix, dict[str, float]]:
