@@ -176,8 +176,8 @@ def test_what_evaluate_recommends_a_service_takes(log: Path, tmp_path: Path, mon
     done = command("evaluate", *files(log), "--learner", "probit-diag", "--at", "5", "--one-way", "--out", tmp_path / "report")
     assert done.exit_code == 0, done.output
     assert "Matches are not tested, because candidates are not taken for users." in done.stdout
-    # Nothing is proven, so it is the default; and among so few people traits do not pay.
-    assert "kaczmatch relearn probit-traits" in (tmp_path / "report" / "report.html").read_text()
+    # More than appeal alone, and among so few people traits do not pay.
+    assert "kaczmatch relearn probit-diag" in (tmp_path / "report" / "report.html").read_text()
     assert "model 2 is in use: probit-diag" in relearned(done.stdout, tmp_path, monkeypatch).stdout
 
 
