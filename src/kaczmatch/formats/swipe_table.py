@@ -69,8 +69,8 @@ def read_swipes(
     """Both tables, the candidates without the columns to `ignore`. What is wrong is said with the file and the row.
 
     Rows are numbered as a spreadsheet shows them. Times without a zone are UTC. Decisions are ratings where `like_from` says from
-    which on they are likes. Of decisions of one user about one candidate the first counts: whoever is tested on the others has
-    told the answer. Features of a size that would drown the tags are divided by their largest value.
+    which on they are likes. Of decisions of one user about one candidate the first counts: a learner that is tested on a later
+    one has seen the answer. Features of a size that would drown the tags are divided by their largest value.
     """
     names = columns or ColumnNames()
     log = read_table(swipes)

@@ -77,7 +77,7 @@ def scope_words(trial: Trial) -> str:
 
 
 def _reading_words(trial: Trial) -> list[str]:
-    """What the log holds otherwise than it was read."""
+    """What was read in another way than it stands in the files."""
     table, words = trial.table, list[str]()
     if table.again is not None:
         words.append(
@@ -88,12 +88,15 @@ def _reading_words(trial: Trial) -> list[str]:
         words.append(f"Times are read as {' and '.join(table.units)} since 1970, by their size.")
     if table.scaled:
         divided = ", ".join(f"{name} by {by:g}" for name, by in table.scaled.items())
-        words.append(f"Columns beyond ±{LARGEST_FEATURE:g} would drown the tags. They are divided, also in a service: {divided}.")
+        words.append(
+            f"Columns with numbers beyond ±{LARGEST_FEATURE:g} would drown the tags and are divided: {divided}. A service refuses such "
+            "numbers, so divide them there, too."
+        )
     if trial.moments is None:
         missing = "No column is the time" if table.at is None else "All swipes have one time"
         words.append(
-            f"{missing}, so nothing says who decided earlier: of other people all decisions are known, whatever the protocol "
-            "(--column at=… names a column)."
+            f"{missing}, so nothing says who decided earlier: of other people all decisions are known "
+            "(--column at=… names a column of times)."
         )
     return words
 
