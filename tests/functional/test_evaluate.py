@@ -90,6 +90,7 @@ def test_everything_is_written_and_the_same_seed_gives_the_same_bytes(log: Path,
     assert sides == {"everybody", "0", "1", "2"}
 
 
+@pytest.mark.usefixtures("whole_self_test")
 def test_the_terminal_says_what_to_use_first_and_that_the_test_is_fair(log: Path) -> None:
     done = command("evaluate", *files(log), *FEW, "--at", "0,10", "--one-way")
     assert done.exit_code == 0, done.output
