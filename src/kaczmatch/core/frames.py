@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kaczmatch.core.errors import InvalidInput, did_you_mean
+from kaczmatch.core.moments import LARGEST_TIME, microseconds_by_size
 from kaczmatch.core.tags import named_matrix, tags_in
 from kaczmatch.core.vectors import Column, Matrix
 
@@ -82,11 +83,15 @@ def log_columns(swipes: Frame, candidates: Frame | None) -> dict[str, Any]:
 
 def _values(frame: Frame, name: str) -> Column:
     column = np.asarray(frame[name].to_numpy())
-    return column if name != "at" or column.dtype.kind not in "OU" else _times(column)
+    return _times(column) if name == "at" else column
 
 
 def _times(column: Column) -> Column:
-    """Texts of ISO 8601 as datetimes, in UTC where they name no zone: as files have them."""
+    """Texts of ISO 8601 as datetimes, in UTC where they name no zone, and numbers by their size: as files have them."""
+    if column.dtype.kind in "iuf" and (np.abs(column) < LARGEST_TIME).all():
+        return microseconds_by_size(column).astype("datetime64[us]")
+    if column.dtype.kind not in "OU":
+        return column
     found = np.empty(len(column), object)
     for row, value in enumerate(column.tolist()):
         try:

@@ -12,7 +12,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from kaczmatch.core.errors import InvalidInput
-from kaczmatch.core.vectors import Column, Matrix, Vector
+from kaczmatch.core.moments import LARGEST_TIME, UNITS, microseconds_by_size, units
+from kaczmatch.core.vectors import Column, Matrix
 from kaczmatch.formats.columns import DECISIONS, LIKE, PASS, SKIP, ColumnNames
 from kaczmatch.formats.people_table import read_people, require_column
 from kaczmatch.formats.rows import row_number
@@ -20,8 +21,6 @@ from kaczmatch.formats.tables import read_table
 
 _ROW, _DECISION, _AT, _COPY = "row of the file", "decision of it", "time of it", "whether it is a copy"
 LARGEST_FEATURE = 10.0  # what a service takes in a profile: a tag is 0 or 1, and a feature of 180 would drown all of them
-UNITS = ("seconds", "milliseconds", "microseconds")
-_FROM, _BEYOND = np.array([1e11, 1e14]), 1e17  # where the second and the third begin, and the last ends
 _NUMBERS = {float(text): decision for text, decision in DECISIONS.items() if text.lstrip("-").isdecimal()}
 
 
@@ -120,7 +119,7 @@ def read_swipes(
         copies=copies,
         repeats=len(later) - copies,
         again=row_number(swipes, int(later[_ROW].min())) if len(later) else None,  # type: ignore[arg-type]  # a whole number
-        units=() if at is None or not log[at].dtype.is_numeric() else time_units(log[at]),
+        units=() if at is None else _time_units(log[at]),
         scaled=scaled,
     )
 
@@ -160,20 +159,16 @@ def rated_decisions(column: pl.Series, like_from: float, where: Callable[[int], 
 
 
 def known_times(column: pl.Series, where: Callable[[int], str]) -> NDArray[np.int64]:
-    """Microseconds: from datetimes, texts that are datetimes, or numbers; `where` says which row is wrong.
-
-    A number's size tells its unit: below 10^11 it counts seconds (until the year 5138), from there on milliseconds (since 1973),
-    and from a thousand times that on microseconds. Each number is read by itself: parts of a file are read as the whole is.
-    """
+    """Microseconds: from datetimes, texts that are datetimes, or numbers; `where` says which row is wrong."""
     if column.dtype.is_numeric():
         numbers = column.cast(pl.Float64).to_numpy()
-        wrong = ~(np.abs(numbers) < _BEYOND)
+        wrong = ~(np.abs(numbers) < LARGEST_TIME)
         if wrong.any():
             row = int(np.argmax(wrong))
             raise InvalidInput(
                 column.name, f"{where(row)}: {numbers[row]:g} is not a time in seconds, milliseconds or microseconds"
             )
-        return np.rint(numbers * np.array([1e6, 1e3, 1.0])[_unit(numbers)]).astype(np.int64)
+        return microseconds_by_size(numbers)
     moments = column
     if column.dtype == pl.String:
         moments = column.str.to_datetime(time_unit="us", strict=False, time_zone="UTC")
@@ -185,13 +180,11 @@ def known_times(column: pl.Series, where: Callable[[int], str]) -> NDArray[np.in
     return moments.cast(pl.Datetime("us")).to_physical().to_numpy().astype(np.int64)
 
 
-def time_units(column: pl.Series) -> tuple[str, ...]:
-    """What numbers count that are times."""
-    return tuple(UNITS[place] for place in np.unique(_unit(column.cast(pl.Float64).to_numpy())))
-
-
-def _unit(numbers: Vector) -> NDArray[np.int64]:
-    return np.asarray(np.searchsorted(_FROM, np.abs(numbers), side="right"), np.int64)
+def _time_units(column: pl.Series) -> tuple[str, ...]:
+    """What times count; nothing where they are no numbers."""
+    return (
+        tuple(UNITS[place] for place in np.unique(units(column.cast(pl.Float64).to_numpy()))) if column.dtype.is_numeric() else ()
+    )
 
 
 def _scaled(features: Matrix, names: Sequence[str]) -> tuple[Matrix, dict[str, float]]:

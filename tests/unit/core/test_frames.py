@@ -91,7 +91,19 @@ def test_swipes_are_brought_into_their_order(frame: Any, column: str) -> None:
 
 
 @both
-@pytest.mark.parametrize("liked", [[1, 0, 1, 0, 0], [1.0, -1.0, 1.0, 0.0, -1.0], [True, False, True, False, False]])
+@pytest.mark.parametrize("per_second", [1, 1_000, 1_000_000])
+def test_the_size_of_numbers_says_what_times_count(frame: Any, per_second: int) -> None:
+    seconds = 828_124_615 + np.arange(5)  # 1996
+    log = SwipeLog.of((frame(SWIPES | {"at": per_second * seconds}), frame(PEOPLE)))
+    assert log.at is not None
+    assert log.at.tolist() == [1_000_000 * int(seconds[row]) for row in (0, 1, 2, 4)]
+
+
+@both
+@pytest.mark.parametrize(
+    "liked",
+    [[1, 0, 1, 0, 0], [1.0, -1.0, 1.0, 0.0, -1.0], [True, False, True, False, False], ["Yes", "no", "LIKE", "Dislike", "NO"]],
+)
 def test_decisions_are_written_as_in_files(frame: Any, liked: list[Any]) -> None:
     log = SwipeLog.of((frame(SWIPES | {"decision": liked}), frame(PEOPLE)))
     assert log.label.tolist() == [1, -1, 1, -1, -1]
