@@ -40,7 +40,7 @@ def crowd() -> Callable[..., Crowd]:
     return make_crowd
 
 
-@pytest.fixture(autouse=True, scope="session")
+@pytest.fixture(autouse=True, scope="module")  # not of the session: pages show the whole of it
 def few_shuffles() -> Iterator[None]:
     """Evaluations ask little of their own test, which has tests of its own."""
     with pytest.MonkeyPatch.context() as patch:
