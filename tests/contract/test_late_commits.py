@@ -95,6 +95,7 @@ def test_a_page_at_a_time(store: Store) -> None:
             names, cursor = became_visible(store, Event, cursor, 2)
             assert 1 <= len(names) <= 2
             found += names
+            assert cursor.newest == start.newest + len(found), "what is beyond a page is not read yet"
         assert found == [f"{place}" for place in range(7)]
         assert became_visible(store, Event, cursor)[0] == []
 

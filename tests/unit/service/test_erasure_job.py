@@ -32,6 +32,7 @@ from kaczmatch.service.domain.records import (
 from kaczmatch.service.domain.refusals import NotFound
 from kaczmatch.service.domain.scrubbing import Scrubbing
 from kaczmatch.service.domain.store import StoreUnavailable
+from kaczmatch.service.meeting.swipes import Swipe
 from kaczmatch.service.messages.feed import Feed
 from kaczmatch.service.operations.maintenance import Maintenance
 from kaczmatch.service.operations.timeline import OperatorActions
@@ -180,6 +181,23 @@ def test_once_a_person_is_gone_no_answer_names_them() -> None:
     assert (len(town.find(Block)), len(town.find(AbuseReport)), len(town.find(AuditEntry, user="canary"))) == before
 
 
+def test_nothing_is_told_of_the_person_who_is_gone_either() -> None:
+    town = Town(MemoryStore())
+    busy(town)
+    swipe = town.swipe("m0", "w1", id="again").event
+    again = Swipe(user="m0", id="again", candidate="w1", decision="like", deck=swipe.deck or "")
+    town.safety.block("m0", "w3").result()
+    assert town.matching.matches("m0")
+    assert town.safety.blocks("m0")
+    town.erasing.begin("m0")
+    assert town.find(MatchSide, user="m0")
+    assert town.matching.matches("m0") == town.safety.blocks("m0") == []
+    with pytest.raises(NotFound):
+        town.swiping.swipe(again).result()
+    with pytest.raises(NotFound):
+        town.swiping.import_swipe(again, town.now).result()
+
+
 def test_a_list_goes_on_after_people_who_are_gone() -> None:
     town = Town(MemoryStore())
     town.couples(6)
@@ -258,6 +276,25 @@ def test_wherever_the_job_is_killed_everybody_is_consistent_and_the_next_one_fin
     for kind, field in TRACES:
         left = [one for one in town.find(kind) if getattr(one, field) == "canary"]
         assert {getattr(one, "topic", kind.__name__) for one in left} <= {"profile.erased", "Change", "ErasedId"}, kind
+
+
+def test_an_erasure_that_fails_holds_up_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    town = Town(MemoryStore())
+    town.couples(3)
+    people, run = ["w0", "m1", "w2"], removal.Removal.run
+
+    def fails(one: removal.Removal) -> None:
+        if one.user == "w0":
+            raise ValueError("what is stored cannot be read")
+        run(one)
+
+    monkeypatch.setattr(removal.Removal, "run", fails)
+    for user in people:
+        town.erasing.begin(user)
+    with pytest.raises(ValueError, match="cannot be read"):
+        town.erasing.work()
+    assert [one.user for one in town.find(PendingErasure)] == ["w0"]
+    assert not town.find(StoredLease)
 
 
 def test_one_process_at_a_time_works_on_erasures() -> None:

@@ -116,8 +116,9 @@ class Erasure:
     def work(self, stopping: Callable[[], bool] = _never, watch: Watch = _unwatched) -> int:
         """Finish all erasures, in one process at a time. Returns how many were finished.
 
-        A rater whose log changes all the time is left for the next call, and so is whatever the store cannot take now. `watch` is
-        told how many people are done of those who have traces of the person whose turn it is.
+        A rater whose log changes all the time is left for the next call, and so is whatever the store cannot take now. An erasure
+        that fails holds up no other: what failed last is raised in the end. `watch` is told how many people are done of those
+        who have traces of the person whose turn it is.
         """
         with self.context.store.read() as reader:
             if not being_erased(reader, limit=1):
@@ -136,7 +137,9 @@ class Erasure:
                     try:
                         self._remove(user, ends, watch)
                         finished += 1
-                    except StoreUnavailable as error:
+                    except _Stopped:
+                        raise
+                    except Exception as error:
                         failure = error
         except _Stopped:
             return finished
