@@ -28,6 +28,7 @@ from kaczmatch.service.domain.records import (
     PersonCounters,
     SeenTraits,
     StoredLease,
+    StoredTraits,
 )
 from kaczmatch.service.domain.refusals import NotFound
 from kaczmatch.service.domain.scrubbing import Scrubbing
@@ -295,6 +296,31 @@ def test_an_erasure_that_fails_holds_up_no_other(monkeypatch: pytest.MonkeyPatch
         town.erasing.work()
     assert [one.user for one in town.find(PendingErasure)] == ["w0"]
     assert not town.find(StoredLease)
+
+
+def test_a_model_with_traits_that_comes_to_swipes_on_a_person_who_is_gone() -> None:
+    """It learns nothing from them, now and whenever a log is folded again."""
+    settings = {"learner": "probit-traits", "settings": {"traits": 2}}
+    town = Town(MemoryStore(), **settings)
+    town.couples(4)
+    for user, other, decision in (("w0", "m0", "like"), ("w0", "m1", "like"), ("w0", "m3", "skip"), ("w1", "m0", "pass")):
+        town.swipe(user, other, decision)
+    town.swipe_outside("w0", "m1", "pass")
+    town.swipe("w0", "m2", id="last")
+    for user in ("m1", "m3"):
+        town.erasing.begin(user)
+    with town.context.store.read() as reader:
+        prior = town.context.catalogue.fold(reader, 1).prior
+    assert town.relearning.relearn(settings["learner"], settings["settings"], prior) == 2
+    assert {one.user for one in town.find(StoredTraits, model=2)} == {"m0", "m2"}
+    assert verify(town.context).problems == ()
+    assert [event.candidate for event, _ in town.preferences.growth("w0")] == ["m0", "m2"]
+    assert {swipe.candidate for swipe, _ in town.ranking.why("w0", "m0").swipes} == {"m0", "m2"}
+    town.undoing.undo("w0", "last").result()
+    assert verify(town.context).problems == ()
+    town.erasing.begin("m0")
+    assert town.erasing.work() == 3
+    assert verify(town.context).problems == ()
 
 
 def test_one_process_at_a_time_works_on_erasures() -> None:

@@ -11,7 +11,7 @@ import numpy as np
 from kaczmatch.learners.contract import ProbabilisticLearner
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.feature_snapshots import seen_features
-from kaczmatch.service.domain.folding import AnsweredPeople, ModelFold, without_undone
+from kaczmatch.service.domain.folding import UNSEEN, AnsweredPeople, ModelFold, without_undone
 from kaczmatch.service.domain.records import Decision, Event, EventKind
 from kaczmatch.service.domain.sparse_features import unpacked
 from kaczmatch.service.domain.traits import with_seen
@@ -55,7 +55,7 @@ def _losses(fold: ModelFold, log: Sequence[Event], since: datetime) -> dict[str,
     tracked, answered, found = fold.start(), AnsweredPeople(), dict[str, float]()
     for event in without_undone(log):
         repeated = answered.repeats(event)
-        teaches = event.kind == EventKind.SWIPED and event.decision != Decision.SKIP and not repeated
+        teaches = event.kind == EventKind.SWIPED and event.decision != Decision.SKIP and not repeated and event.said is not UNSEEN
         if teaches and fold.traits is not None and event.said is None:
             break
         if teaches and event.at >= since and isinstance(fold.learner, ProbabilisticLearner):
