@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from threading import Barrier
 from typing import Any
@@ -336,6 +337,25 @@ def test_one_process_at_a_time_works_on_erasures() -> None:
     assert told == [(1, 3, 0), (2, 3, 0), (3, 3, 0)]
     assert not town.find(StoredLease)
     assert other.work() == 0
+
+
+def test_a_service_leaves_an_erasure_to_a_command_for_as_long_as_that_takes() -> None:
+    town = Town(MemoryStore())
+    town.couples(6)
+    for place in range(6):
+        town.swipe(f"w{place}", "m0")
+    tokens, others = ErasedTokens(town.context, b"secret"), list[int]()
+    service = Erasure(town.context, Scrubbing(town.context), tokens)
+
+    def rest() -> None:
+        town.wait(seconds=20)
+        others.append(service.work())
+
+    Erasure(replace(town.context, rest=rest), Scrubbing(town.context), tokens).erase("m0")
+    assert len(others) > 6
+    assert set(others) == {0}
+    assert not town.find(PendingErasure)
+    assert not town.find(StoredLease)
 
 
 def test_a_job_that_is_told_to_stop_stops_and_lets_go() -> None:

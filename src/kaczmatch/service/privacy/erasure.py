@@ -104,12 +104,16 @@ class Erasure:
         begun = self.begin(user)
         if begun.done:
             raise nobody(user)
-        mine = self._lease.take()
+
+        def ends() -> bool:
+            self._lease.take()  # held for as long as it takes; where another process has it, both are at it
+            return False
+
+        ends()
         try:
-            self._remove(user, _never, _unwatched)
+            self._remove(user, ends, _unwatched)
         finally:
-            if mine:
-                self._lease.let_go()
+            self._lease.let_go()
         if not self.scrubbing.delay:
             self.scrubbing.run()
 
