@@ -41,7 +41,8 @@ from kaczmatch.app.composition import context_of
 from kaczmatch.app.system import System
 from kaczmatch.app.warm_up import freeze_garbage
 from kaczmatch.client import Client as ApiClient
-from kaczmatch.learners.registry import learner
+from kaczmatch.learners.belief.probit_traits import ProbitTraits
+from kaczmatch.learners.population.traits import unfitted_prior
 from kaczmatch.report.results import Table
 from kaczmatch.service.domain.catalogue import neutral_prior
 from kaczmatch.service.domain.context import Context
@@ -105,9 +106,9 @@ def relearn(system: System) -> None:
 
 
 def learn_traits(system: System) -> None:
-    """As a refit does that has selected them: one pass through everybody's events, in their order."""
-    words, rule = Models(system.context).vocabulary(), learner("probit-traits", traits=4)
-    Relearning(system.context).relearn(rule.slug, {"traits": 4}, neutral_prior(rule, words.dimensions))
+    """As a refit does that finds that they pay: one pass through everybody's events, in their order."""
+    words, rule = Models(system.context).vocabulary(), ProbitTraits()
+    Relearning(system.context).relearn(rule.slug, {}, unfitted_prior(rule, words.dimensions))
     wait_for_model(system)
 
 

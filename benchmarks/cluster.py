@@ -184,7 +184,7 @@ def fitted(folder: Path, workers: int) -> dict[str, Any]:
     """A population fitted to the log: what it takes beside the columns of the log, which are in memory."""
     log = whole_log(folder)
     before, begun, used = _peak_mb(), time.perf_counter(), time.process_time()
-    found = kaczmatch.fit_population(log, choices=(0, 4), runner=LocalRunner(workers))
+    found = kaczmatch.fit_population(log, runner=LocalRunner(workers))
     columns = (log.user, log.candidate_row, log.label, log.at, log.features)
     sites = b"" if found.sites is None else found.sites.sites.tobytes()
     return {

@@ -1,4 +1,4 @@
-"""What each part of `probit-traits` is worth on a real log: fewer and more traits, and parts left out.
+"""What each part of `probit-traits` is worth on a real log: parts left out, and the whole covariance of tags.
 
     python benchmarks/trait_ablations.py movielens|speed-dating [--data ../shared/data] [--protocol strict] [--out FOLDER]
 
@@ -28,7 +28,6 @@ from kaczmatch.evaluation.protocol.contenders import TRAITS, Contender, contende
 from kaczmatch.evaluation.protocol.trial import Protocol, Trial
 from kaczmatch.formats.columns import ColumnNames
 from kaczmatch.formats.swipe_table import read_swipes
-from kaczmatch.learners.belief.probit_traits import ProbitTraits
 from kaczmatch.learners.population import trait_fit
 from kaczmatch.learners.population import traits as trait_sites
 from kaczmatch.report.results import Table
@@ -64,27 +63,28 @@ LOGS = {
 def variants(trial: Trial) -> Iterator[tuple[str, Trial, list[Contender]]]:
     """A name, what is heard, and the learner that was fitted."""
 
-    def fitted(traits: int | None, full: bool = False) -> list[Contender]:
-        found = contenders(trial, ["probit-traits"], {"probit-traits": {"full": full}}, tick=lambda _: None, traits=traits)
+    def fitted(**settings: Any) -> list[Contender]:
+        found = contenders(trial, ["probit-traits"], {"probit-traits": settings}, tick=lambda _: None, traits=True)
         return [each for each in found if each.name == TRAITS]
 
-    yield "0 traits", trial, [each for each in contenders(trial, ["probit-diag"], tick=lambda _: None) if each.name == DEFAULT]
-    for traits in (1, 4, 8):
-        some = fitted(traits)
-        yield f"{traits} traits", trial, some
-        if traits == 4:
-            yield "4 traits, no online candidates", Trial(trial.table, replace(trial.protocol, appeal_from="fit")), some
-            yield "4 traits, full covariance", trial, fitted(4, full=True)
-    selected = fitted(None)
-    taken = [each.learner.traits for each in selected if isinstance(each.learner, ProbitTraits)]
-    yield f"selected: {taken[0] if taken else 0} traits", trial, selected
+    without = [each for each in contenders(trial, ["probit-diag"], tick=lambda _: None) if each.name == DEFAULT]
+    yield "no traits", trial, without
+    some = fitted()
+    yield "4 traits, 8 directions", trial, some
+    yield "no online candidates", Trial(trial.table, replace(trial.protocol, appeal_from="fit")), some
+    yield "no directions", trial, fitted(directions=0)
+    yield "1 trait", trial, fitted(traits=1)
+    yield "full covariance", trial, fitted(full=True)
+    found = contenders(trial, ["probit-traits"], tick=lambda _: None)
+    pay = any(each.name == TRAITS for each in found)
+    yield f"as fitted: {'with' if pay else 'without'} traits", trial, some if pay else without
 
 
 def without_guard(trial: Trial) -> Iterator[tuple[str, Trial, list[Contender]]]:
     trait_sites.LARGEST_PRECISION, trait_sites.FARTHEST = LARGEST, FARTHEST  # type: ignore[misc]
     trait_sites.FARTHEST_SITE, trait_fit.LARGEST_FITTED = FARTHEST, LARGEST  # type: ignore[misc,attr-defined]
-    found = contenders(trial, ["probit-traits"], tick=lambda _: None, traits=4)
-    yield "4 traits, no guard", trial, [each for each in found if each.name == TRAITS]
+    found = contenders(trial, ["probit-traits"], tick=lambda _: None, traits=True)
+    yield "no guard", trial, [each for each in found if each.name == TRAITS]
 
 
 def measured(name: str, trial: Trial, some: list[Contender]) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """What traits cost a deck and a swipe: two services on SQLite with the same people, one with traits, one with appeal, in turns.
 
-    python benchmarks/trait_decks.py [--people 4000] [--traits 8] [--out FOLDER]
+    python benchmarks/trait_decks.py [--people 4000] [--out FOLDER]
 
 A deck is what a request gets, without HTTP: the viewer is read, a deck dealt by the default policy, and written. Viewers have
 swiped before. Then the decks are answered, a few dozen swipes to a commit, as they come from many connections. A deck with traits
@@ -12,15 +12,17 @@ from __future__ import annotations
 import argparse
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
 from kaczmatch.app.composition import fresh_rng, new_id
+from kaczmatch.learners.belief.probit_traits import ProbitTraits
+from kaczmatch.learners.population.traits import unfitted_prior
 from kaczmatch.recommend.people.vocabulary import Vocabulary
 from kaczmatch.report.results import Table
 from kaczmatch.schemas.profiles import Coordinates, ProfileInput
@@ -31,6 +33,7 @@ from kaczmatch.service.meeting.profiles import Profiles
 from kaczmatch.service.meeting.serving_index import ServingIndex
 from kaczmatch.service.meeting.swipes import Swipe, Swipes
 from kaczmatch.service.operations.models import Models
+from kaczmatch.service.operations.relearning import Relearning
 from kaczmatch.storage import SqlStore
 from tables import add_out, tell
 
@@ -48,7 +51,7 @@ class Service:
     decks: Decks
 
     @classmethod
-    def of(cls, file: Path, people: int, learner: str, settings: Mapping[str, Any]) -> Service:
+    def of(cls, file: Path, people: int, *, traits: bool) -> Service:
         moment = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
         def clock() -> datetime:
@@ -60,7 +63,9 @@ class Service:
         rules = replace(ServiceConfig(), swipes=unlimited, decks=unlimited, edits=unlimited)
         context = Context(SqlStore(f"sqlite:///{file}", readers=2), rules, clock, new_id)
         tags = [f"tag {number}" for number in range(TAGS)]
-        Models(context).set_up(Vocabulary.of(tags=tags), learner, settings)
+        Models(context).set_up(Vocabulary.of(tags=tags), ProbitTraits.slug, {})
+        if traits:
+            Relearning(context).relearn(ProbitTraits.slug, {}, unfitted_prior(ProbitTraits(), TAGS))
         rng, profiles = np.random.default_rng(0), Profiles(context)
         for number in range(people):
             kind, other = ("man", "woman") if number % 2 else ("woman", "man")
@@ -118,13 +123,12 @@ class Service:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--people", type=int, default=4_000)
-    parser.add_argument("--traits", type=int, default=8)
     add_out(parser)
     options = parser.parse_args()
-    learners = {APPEAL: ("probit-diag", {"appeal": True}), TRAITS: ("probit-traits", {"traits": options.traits})}
     viewers = [f"p{number}" for number in range(VIEWERS + WARM)]
     with tempfile.TemporaryDirectory() as folder:
-        services = {name: Service.of(Path(folder) / f"{name}.db", options.people, *one) for name, one in learners.items()}
+        kinds = {APPEAL: False, TRAITS: True}
+        services = {name: Service.of(Path(folder) / f"{name}.db", options.people, traits=each) for name, each in kinds.items()}
         for each in services.values():
             rng = np.random.default_rng(1)
             for viewer in viewers:

@@ -64,7 +64,7 @@ class Market:
 
     @classmethod
     def fitted(cls, log: SwipeLog, later: SwipeLog, traits: int, seed: int = 0) -> Market:
-        found = fit_population(log, choices=(traits,), seed=seed)
+        found = fit_population(log, learner=ProbitTraits(traits=traits), traits=True, seed=seed)
         assert isinstance(found.learner, ProbitTraits)
         assert found.sites is not None
         model = TraitModel(learner=found.learner, prior=found.prior)

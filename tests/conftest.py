@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from importlib import import_module
 from pathlib import Path
 from pkgutil import walk_packages
@@ -14,6 +14,7 @@ from xdist.scheduler import LoadScopeScheduling
 
 import kaczmatch
 from kaczmatch.app.warm_up import warm_up
+from kaczmatch.evaluation.measures import shuffled_labels
 from kaczmatch.settings.model import PREFIX, Settings
 from worlds.crowd import Crowd, make_crowd
 from worlds.postgres import postgres, postgres_url
@@ -37,6 +38,22 @@ LONGEST_FIRST = (*TOGETHER, "tests/paper/test_reproduction", "tests/functional",
 @pytest.fixture(scope="session")
 def crowd() -> Callable[..., Crowd]:
     return make_crowd
+
+
+@pytest.fixture(autouse=True, scope="session")
+def few_shuffles() -> Iterator[None]:
+    """Evaluations ask little of their own test, which has tests of its own."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(shuffled_labels, "MOST_SHUFFLES", 8)
+        patch.setattr(shuffled_labels, "MOST_REFITS", 1)
+        yield
+
+
+@pytest.fixture
+def whole_self_test(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As many shuffles as it takes."""
+    monkeypatch.setattr(shuffled_labels, "MOST_SHUFFLES", 200)
+    monkeypatch.setattr(shuffled_labels, "MOST_REFITS", 10)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -284,11 +284,11 @@ def fitted(seed: int, traits: int, dimensions: int) -> tuple[str, dict[str, Any]
         rng.normal(size=dimensions),
         f"fit-{seed}-{traits}-{dimensions}",
         threshold=float(rng.normal()),
-        covariance=np.diag(rng.uniform(0.2, 2.0, dimensions + 1 + traits)),
+        covariance=np.diag(rng.uniform(0.2, 2.0, dimensions + 1 + 2 * traits)),
         traits=rng.normal(size=traits),
-        trait_map=rng.normal(size=(dimensions + 1, traits)),
+        trait_map=rng.normal(size=(dimensions + 1, 2 * traits)),
     )
-    return "probit-traits", {"traits": traits}, prior
+    return "probit-traits", {"traits": traits, "directions": traits}, prior
 
 
 @pytest.fixture(params=["memory", "sqlite", "postgres"])

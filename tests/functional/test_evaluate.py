@@ -90,6 +90,7 @@ def test_everything_is_written_and_the_same_seed_gives_the_same_bytes(log: Path,
     assert sides == {"everybody", "0", "1", "2"}
 
 
+@pytest.mark.usefixtures("whole_self_test")
 def test_the_terminal_says_what_to_use_first_and_that_the_test_is_fair(log: Path) -> None:
     done = command("evaluate", *files(log), *FEW, "--at", "0,10", "--one-way")
     assert done.exit_code == 0, done.output
@@ -176,8 +177,8 @@ def test_what_evaluate_recommends_a_service_takes(log: Path, tmp_path: Path, mon
     done = command("evaluate", *files(log), "--learner", "probit-diag", "--at", "5", "--one-way", "--out", tmp_path / "report")
     assert done.exit_code == 0, done.output
     assert "Matches are not tested, because --one-way says so, although" in done.stdout
-    # Nothing is proven, so it is the default; and so few people are too few to choose traits.
-    assert "kaczmatch relearn probit-traits" in (tmp_path / "report" / "report.html").read_text()
+    # More than appeal alone, and among so few people traits do not pay.
+    assert "kaczmatch relearn probit-diag" in (tmp_path / "report" / "report.html").read_text()
     assert "model 2 is in use: probit-diag" in relearned(done.stdout, tmp_path, monkeypatch).stdout
 
 

@@ -140,4 +140,4 @@ def log_for_peers(name: str) -> tuple[SwipeTable, Protocol]:
 
 
 def test_nothing_looks_ahead(movielens: EvaluationResult, speed_dating: EvaluationResult) -> None:
-    assert movielens.shuffled.verdict == speed_dating.shuffled.verdict == "sound"
+    assert "leak" not in {movielens.shuffled.verdict, speed_dating.shuffled.verdict}  # of eight shuffles

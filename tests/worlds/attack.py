@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import timedelta
+from unittest.mock import patch
 
 import numpy as np
 from scipy.special import ndtri
@@ -77,8 +78,10 @@ class AttackedTown(Town):
         for woman in self.women:
             self.people.put(woman, about(woman, tags=self.called(self.some_tags()))).result()
             self.teach(woman, men, swipes if woman == VICTIM else swipes // 5)
-        fitted = self.models.fit("probit-traits", {}, choices=[traits]) if traits else None
-        if fitted is not None:  # there are enough people
+        if traits:
+            with patch("kaczmatch.learners.population.population_fit.traits_pay", return_value=True):
+                fitted = self.models.fit("probit-traits", {"traits": traits})
+            assert fitted is not None, "there are enough people"
             self.relearning.relearn(fitted.learner, fitted.settings, fitted.prior, sites=fitted.sites)
         for account in self.accounts:
             self.people.put(account, about(account, man=True, tags=())).result()

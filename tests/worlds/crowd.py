@@ -63,7 +63,7 @@ def make_crowd(
         """An appeal, or traits with their doubts."""
         if not isinstance(rule, ProbitTraits):
             return float(rng.normal())
-        return np.concatenate([rng.normal(size=rule.traits), rng.uniform(0.1, 1.0, rule.traits)])
+        return np.concatenate([rng.normal(size=rule.directions + rule.traits), rng.uniform(0.1, 1.0, rule.traits)])
 
     vocabulary = Vocabulary.of([f"tag {i}" for i in range(tags)], [f"feature {i}" for i in range(reals)])
     profiles: dict[Hashable, Profile] = {}

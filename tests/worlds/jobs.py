@@ -30,4 +30,4 @@ def picked(runner: Runner) -> tuple[bytes, bytes]:
 
 def fitted(runner: Runner) -> bytes:
     """A population with one trait, from people in several parts."""
-    return fit_population(mutual_table(2, people=150).log(), choices=(1,), runner=runner).prior.to_bytes()
+    return fit_population(mutual_table(2, people=150).log(), traits=True, runner=runner).prior.to_bytes()

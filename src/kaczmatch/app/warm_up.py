@@ -6,13 +6,14 @@ Kernels are compiled by a tiny service in memory that goes through a day.
 from __future__ import annotations
 
 import gc
-from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
-from typing import Any, Final
+from typing import Final
 
 from kaczmatch.app.composition import fresh_rng, new_id, picks_of, service_config_of
 from kaczmatch.learners.belief.probit_traits import ProbitTraits
+from kaczmatch.learners.population.traits import unfitted_prior
+from kaczmatch.learners.prior import Prior
 from kaczmatch.recommend.index.packed_ids import PackedIds
 from kaczmatch.recommend.people.vocabulary import Vocabulary
 from kaczmatch.schemas.profiles import Coordinates, ProfileInput
@@ -28,10 +29,12 @@ from kaczmatch.service.meeting.serving_index import ServingIndex
 from kaczmatch.service.meeting.swipes import Swipe, Swipes
 from kaczmatch.service.meeting.undo import Undo
 from kaczmatch.service.operations.models import Models
+from kaczmatch.service.operations.relearning import Relearning
 from kaczmatch.settings.model import Settings
 from kaczmatch.storage import MemoryStore
 
 _COLLECT_EVERY: Final = (3_000, 2, 100)  # objects: requests wait while 9,000 are looked through, and rarely for all of them
+_TAGS: Final = 6
 _BULK_COLLECTS_EVERY: Final = (50_000, 10, 100)  # thousands of rows are under way, and nobody waits for a request
 
 
@@ -52,14 +55,14 @@ def freeze_loaded() -> None:
 
 
 def warm_up(settings: Settings) -> None:
-    """A day as the store begins, and one with traits where a fit may choose some: no request is to wait for their kernels."""
-    _live_a_day(settings, settings.learner_settings)
+    """A day as the store begins, and one with traits where a fit may find that they pay: no request is to wait for kernels."""
+    _live_a_day(settings)
     rule = model_learner(settings.learner, settings.learner_settings)
-    if isinstance(rule, ProbitTraits) and "traits" not in settings.learner_settings:
-        _live_a_day(settings, {**settings.learner_settings, "traits": rule.traits})
+    if isinstance(rule, ProbitTraits):
+        _live_a_day(settings, unfitted_prior(rule, _TAGS))
 
 
-def _live_a_day(settings: Settings, learner_settings: Mapping[str, Any]) -> None:
+def _live_a_day(settings: Settings, prior: Prior | None = None) -> None:
     """Everybody is compatible with everybody, so that all steps have something to do."""
     moment = datetime(2020, 1, 1, 23, tzinfo=UTC)  # late enough for picks, whatever their hour
 
@@ -74,11 +77,13 @@ def _live_a_day(settings: Settings, learner_settings: Mapping[str, Any]) -> None
     if rules.experiment is not None:
         rules = replace(rules, experiment=replace(rules.experiment, assigned=Assigned.USER))  # so that every arm gets some
     context = Context(MemoryStore(), rules, clock, new_id)
-    tags = [f"tag {number}" for number in range(6)]
-    Models(context).set_up(Vocabulary.of(tags=tags), settings.learner, learner_settings)
+    tags = [f"tag {number}" for number in range(_TAGS)]
+    Models(context).set_up(Vocabulary.of(tags=tags), settings.learner, settings.learner_settings)
+    if prior is not None:
+        Relearning(context).relearn(settings.learner, settings.learner_settings, prior)
     people, kinds = Profiles(context), frozenset(rules.schema.kinds)
     for number in range(12):
-        has = frozenset(tags[place] for place in range(6) if (number >> (place % 4)) & 1)
+        has = frozenset(tags[place] for place in range(_TAGS) if (number >> (place % 4)) & 1)
         about = ProfileInput(
             name="Somebody",
             born=date(1950, 1, 1),

@@ -40,7 +40,7 @@ def _as_appeal(values: ArrayLike, rows: int) -> Vector | Matrix:
 class ShownCandidate:
     """A candidate at the moment of a swipe: values of tags and features, by position or by name, and what others said.
 
-    That is ``appeal`` (log-odds of being liked by others) or, for learners of traits, the K traits followed by their K doubts.
+    That is ``appeal`` (log-odds of being liked by others) or, for learners of traits, D directions, K traits and K doubts.
     """
 
     features: Vector  # empty where they go by name

@@ -96,7 +96,7 @@ def evaluate(
     times = _times(trial, choices)
     learners = list(dict.fromkeys([ALL_ONES, *([ALONE] if choices.peers else []), *choices.learners]))
 
-    def contend(one: Trial, traits: int | None = None) -> list[Contender]:
+    def contend(one: Trial, traits: bool | None = None) -> list[Contender]:
         return contenders(one, learners, choices.settings, tick=lambda _: progress.advance(), traits=traits, runner=runner)
 
     progress.stage("population", len(learners) * len(trial.folds))

@@ -4,7 +4,8 @@ Cells are the float64 numbers inside a state. A kernel is a compiled function th
 Live calls hand it a copy of a state's cells. Replay hands it a row of working memory. Both run the same machine code, so they
 agree bit for bit.
 
-`said` is what others said of the candidate: appeal as one number, traits with their doubts as 2K, nothing where nothing is known.
+`said` is what is known of the candidate beside the tags: appeal as one number, or directions, traits and doubts about these, or
+nothing where nothing is known.
 """
 
 from __future__ import annotations

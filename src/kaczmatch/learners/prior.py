@@ -26,11 +26,11 @@ PAPER_COSINE = 0.52
 _LARGEST = 1e6  # of a threshold or a variance, in units where a tag weighs about one
 
 _MAGIC = b"kp"
-_FORMAT = 3  # 2 had no traits
-# magic, format, bytes of the version, tags, how many of them came later, whether a covariance follows, traits; then version,
-# threshold, appeal, ε (-1: none), weights, weights of traits, map from tags to traits
-_HEADER = struct.Struct("<2sBBIIBB")
-_MOST_TRAITS = 64
+_FORMAT = 4  # 3 had no directions of tags
+# magic, format, bytes of the version, tags, how many of them came later, whether a covariance follows, traits, directions; then
+# version, threshold, appeal, ε (-1: none), weights, weights of traits, map from tags to directions and traits
+_HEADER = struct.Struct("<2sBBIIBBB")
+MOST_TRAITS = 64  # and as many directions
 _CHECKSUM = struct.Struct("<I")
 
 
@@ -47,8 +47,9 @@ class Prior:
     state. ``covariance`` is over (tags, threshold, appeal), so (d + 2) x (d + 2). ``added_tags`` counts the tags at the end that
     a growing vocabulary added.
 
-    A prior of traits has, in place of appeal, the expected weight of each of K ``traits``, and ``trait_map``, (d + 1) x K: what
-    tags and a constant lead to expect of a candidate's traits. Its covariance is over (tags, threshold, traits).
+    A prior of traits has, in place of appeal, the expected weight of each of K ``traits``, and ``trait_map``, (d + 1) x (D + K):
+    from tags and a constant to D directions of tags, whose weights are expected to be 0, and to what is expected of a candidate's
+    traits. Its covariance is over (tags, threshold, directions, traits).
     """
 
     weights: Vector
@@ -96,22 +97,22 @@ class Prior:
         if not self.traits.size and self.trait_map is None:
             return
         size = len(self.traits)
-        if size > _MOST_TRAITS or self.trait_map is None or self.covariance is None or self.appeal:
-            raise InvalidInput("traits", f"at most {_MOST_TRAITS}, with a map and a covariance, and in place of appeal")
+        if not 0 < size <= MOST_TRAITS or self.trait_map is None or self.covariance is None or self.appeal:
+            raise InvalidInput("traits", f"1 to {MOST_TRAITS}, with a map and a covariance, and in place of appeal")
         mapped = as_matrix(self.trait_map, "trait_map").copy()
-        if mapped.shape != (self.dimensions + 1, size):
-            raise InvalidInput("trait_map", f"must be {self.dimensions + 1} x {size} (tags and 1, traits), got {mapped.shape}")
+        if len(mapped) != self.dimensions + 1 or not size <= mapped.shape[1] <= size + MOST_TRAITS:
+            wanted = f"{self.dimensions + 1} x {size} (tags and 1, traits), or wider by at most {MOST_TRAITS} directions"
+            raise InvalidInput("trait_map", f"must be {wanted}, got {mapped.shape}")
         if not (np.abs(mapped) <= _LARGEST).all() or not (np.abs(self.traits) <= _LARGEST).all():
             raise InvalidInput("traits", f"weights and map must be within ±{_LARGEST:g}")
         object.__setattr__(self, "trait_map", read_only(mapped))
 
     def _checked_covariance(self, value: ArrayLike) -> Matrix:
         covariance = as_matrix(value, "covariance").copy()
-        side = self.dimensions + (1 + len(self.traits) if self.traits.size else 2)
+        side = self.dimensions + (2 if self.trait_map is None else 1 + self.trait_map.shape[1])
         if covariance.shape != (side, side):
-            raise InvalidInput(
-                "covariance", f"must be {side} x {side} (tags, threshold, appeal or traits), got {covariance.shape}"
-            )
+            problem = f"must be {side} x {side} (tags, threshold, appeal or directions and traits), got {covariance.shape}"
+            raise InvalidInput("covariance", problem)
         if not np.isfinite(covariance).all() or not np.array_equal(covariance, covariance.T):
             raise InvalidInput("covariance", "must be finite and symmetric")
         variances = np.linalg.eigvalsh(covariance)
@@ -141,8 +142,8 @@ class Prior:
     def to_bytes(self) -> bytes:
         """The prior as bytes; :meth:`from_bytes` is the way back."""
         version = self.version.encode()
-        with_covariance = self.covariance is not None
-        header = _HEADER.pack(_MAGIC, _FORMAT, len(version), self.dimensions, self.added_tags, with_covariance, len(self.traits))
+        numbers = (len(version), self.dimensions, self.added_tags, self.covariance is not None, len(self.traits), self.directions)
+        header = _HEADER.pack(_MAGIC, _FORMAT, *numbers)
         body = header + version + self._content()
         return body + _CHECKSUM.pack(zlib.crc32(body))
 
@@ -159,11 +160,12 @@ class Prior:
         body, checksum = data[: -_CHECKSUM.size], data[-_CHECKSUM.size :]
         if _CHECKSUM.pack(zlib.crc32(body)) != checksum:
             raise InvalidInput("prior", "these bytes were damaged or cut short: the checksum does not fit")
-        _, _, length, d, later, with_covariance, k = _HEADER.unpack_from(body)
+        _, _, length, d, later, with_covariance, traits, directions = _HEADER.unpack_from(body)
+        k = traits + directions
         version = body[_HEADER.size : _HEADER.size + length].decode()
         numbers = np.frombuffer(body[_HEADER.size + length :], "<f8").astype(np.float64)
         threshold, appeal, label_noise = numbers[:3].tolist()
-        weights, traits, mapped, lower = np.split(numbers[3:], np.cumsum([d, k, (d + 1) * k]))
+        weights, liked, mapped, lower = np.split(numbers[3:], np.cumsum([d, traits, (d + 1) * k]))
         if not version:  # a plain vector says its weights only
             return cls(weights)
         covariance = None
@@ -174,7 +176,7 @@ class Prior:
             covariance[rows, columns] = covariance[columns, rows] = lower
         noise = None if label_noise < 0.0 else label_noise
         trait_map = mapped.reshape(d + 1, k) if k else None
-        return cls(weights, version, threshold, appeal, covariance, noise, later, traits, trait_map)
+        return cls(weights, version, threshold, appeal, covariance, noise, later, liked, trait_map)
 
     @classmethod
     def ones(cls, dimensions: int) -> Prior:
@@ -218,6 +220,11 @@ class Prior:
         return len(self.weights)
 
     @property
+    def directions(self) -> int:
+        """The number of directions of tags beside the traits."""
+        return 0 if self.trait_map is None else self.trait_map.shape[1] - len(self.traits)
+
+    @property
     def effective_threshold(self) -> float:
         """The given threshold, or the paper's for a taste of this length."""
         if self.threshold is not None:
@@ -245,12 +252,12 @@ class Prior:
         return np.asarray(self.grown(len(features)).expected_traits(features[None])[0])
 
     def expected_traits(self, features: Matrix) -> Matrix:
-        """What others would be expected to say of candidates of whom nothing is known: traits from tags, then doubts of 1."""
+        """Candidates of whom nobody has said anything: directions and traits from tags, then doubts of 1 about the traits."""
         if self.trait_map is None:
             return np.empty((len(features), 0))
-        traits = np.empty((len(features), len(self.traits)))
-        expect_traits(features, self.trait_map, traits)
-        return np.hstack([traits, np.ones_like(traits)])
+        found = np.ones((len(features), self.trait_map.shape[1] + len(self.traits)))
+        expect_traits(features, self.trait_map, found)
+        return found
 
 
 AnyPrior = Prior | ArrayLike | Mapping[str, float]
@@ -278,14 +285,14 @@ def _grown(prior: Prior, dimensions: int) -> Prior:
 
 
 @compiled
-def expect_traits(features: Matrix, trait_map: Matrix, traits: Matrix) -> None:
-    """traits ← Wᵀ(a/‖a‖, 1) of each row a of features."""
-    d = features.shape[1]
+def expect_traits(features: Matrix, trait_map: Matrix, found: Matrix) -> None:
+    """Wᵀ(a/‖a‖, 1) of each row a of features, in the first columns."""
+    d, many = features.shape[1], trait_map.shape[1]
     for row in range(len(features)):
         squared = dot(features[row], features[row])
         scale = 1.0 / math.sqrt(squared) if squared > 0.0 else 0.0
-        for k in range(traits.shape[1]):
-            traits[row, k] = trait_map[d, k]
+        for k in range(many):
+            found[row, k] = trait_map[d, k]
         for i in range(d):
             if features[row, i] != 0.0:
-                add_scaled(traits[row], features[row, i] * scale, trait_map[i])
+                add_scaled(found[row, :many], features[row, i] * scale, trait_map[i])

@@ -187,32 +187,6 @@ class GroupComparison(ResponseModel):
 
 
 @final
-class TriedTraits(ResponseModel):
-    """A number of traits that was tried: nats per swipe of people who were held out, minus the best one's, and its error.
-
-    And how far ahead it ranks of the fewest traits tried, in AUC; models of earlier releases do not say that.
-    """
-
-    traits: int
-    log_loss: float
-    behind: float
-    error: float
-    ahead: float | None
-
-
-@final
-class TraitSelection(ResponseModel):
-    """How many traits are in use: the fewest within one standard error of the best that also rank better than none.
-
-    Before the first fit none were tried.
-    """
-
-    traits: int
-    explained: float | None = Field(description="The share of the log-loss without traits that they take away.")
-    tried: tuple[TriedTraits, ...]
-
-
-@final
 class Overview(ResponseModel):
     """The service in numbers. Counts are of everybody, rates of the last hour, the rest of a sample."""
 
@@ -225,7 +199,7 @@ class Overview(ResponseModel):
     prior: str
     model_from: datetime | None = Field(description="When this learner or prior took the place of another; null: from the start.")
     refit: bool = Field(description="Whether that was because the prior was fitted again.")
-    traits: TraitSelection | None = Field(default=None, description="Null: the learner has no traits to choose from.")
+    traits: bool | None = Field(default=None, description="Whether candidates have traits; null: the learner knows of none.")
     webhooks: WebhookStatus
     like_rate: float | None
     match_rate: float | None

@@ -52,9 +52,12 @@ def running(site: Site) -> Iterator[Context]:
 
     context.store.write(work).result()
     context.store.write(deal).result()
+    kept = site.system.use_cases.answers  # for a minute, in which no process starts with other settings
     object.__setattr__(context, "config", rules)
+    kept.clear()
     yield context
     object.__setattr__(context, "config", replace(rules, experiment=None))
+    kept.clear()
     context.store.write(clear).result()
 
 

@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 
 from kaczmatch.app.warm_up import warm_up
-from kaczmatch.service.domain.records import Model
-from kaczmatch.service.operations.models import Models
+from kaczmatch.service.meeting.swipes import Swipes
 from kaczmatch.settings.model import Settings
 
 STARTED = "from kaczmatch.app.warm_up import warm_up; from kaczmatch.settings.reading import read; warm_up(read())"
@@ -49,15 +48,15 @@ def test_the_first_deck_from_a_snapshot_loads_no_kernel(tmp_path: Path) -> None:
     assert "[cache]" not in after
 
 
-def test_kernels_of_traits_are_ready_before_a_fit_chooses_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    begun, set_up = list[str](), Models.set_up
+def test_kernels_of_traits_are_ready_before_a_fit_finds_that_they_pay(monkeypatch: pytest.MonkeyPatch) -> None:
+    swiped, swipe = list[str](), Swipes.swipe
 
-    def noted(models: Models, *chosen: Any) -> Any:
-        found = set_up(models, *chosen)
-        with models.context.store.read() as reader:
-            begun.extend(model.learner for model in reader.find(Model))
-        return found
+    def noted(swipes: Swipes, *what: Any) -> Any:
+        with swipes.context.store.read() as reader:
+            current = swipes.context.catalogue.current(reader)
+            swiped.append(swipes.context.catalogue.fold(reader, current.model).learner.slug)
+        return swipe(swipes, *what)
 
-    monkeypatch.setattr(Models, "set_up", noted)
+    monkeypatch.setattr(Swipes, "swipe", noted)
     warm_up(Settings())
-    assert begun == ["probit-diag", "probit-traits"]
+    assert list(dict.fromkeys(swiped)) == ["probit-diag", "probit-traits"]

@@ -44,7 +44,7 @@ def test_two_frames_are_a_log_as_two_files_are(frame: Any) -> None:
     assert (
         kaczmatch.influence(LEARNER, log, "ann").angles.tolist() == kaczmatch.influence(LEARNER, BY_HAND, "ann").angles.tolist()
     )
-    fitted, by_hand = (kaczmatch.fit_population(each, choices=[0]) for each in (log, BY_HAND))
+    fitted, by_hand = (kaczmatch.fit_population(each, traits=False) for each in (log, BY_HAND))
     assert fitted.prior.fingerprint == by_hand.prior.fingerprint
     assert SwipeLog.of(log).tags == ("climbing", "jazz")
 

@@ -30,7 +30,7 @@ def trial_of(table: SwipeTable, **protocol: Any) -> Trial:
 
 
 def compared(trial: Trial) -> list[Contender]:
-    return contenders(trial, ["tk", "probit-diag", "probit-traits"], tick=lambda _: None, traits=2)
+    return contenders(trial, ["tk", "probit-diag", "probit-traits"], tick=lambda _: None, traits=True)
 
 
 def scores(trial: Trial, among: list[Contender], t: int) -> dict[int, np.ndarray]:

@@ -54,7 +54,7 @@ def test_the_second_of_two_folds_is_the_usual_test() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(("knowledge", "seed"), [("strict", 0), ("mature", 1)])
 def test_nothing_that_is_fitted_in_a_fold_knows_a_decision_of_those_it_tests(knowledge: str, seed: int) -> None:
-    """Priors, what tags say of traits, and how many traits there are. Appeal counts the fitted alone."""
+    """Priors, what tags say of traits, and whether there are traits. Appeal counts the fitted alone."""
     table, rng = small_table(seed), np.random.default_rng(seed)
     trial = trial_of(table, 2, appeal_from="fit", knowledge=knowledge)
     for place, one in enumerate(trial.folds):
@@ -117,7 +117,7 @@ def test_every_measure_is_over_the_users_of_all_folds(knowledge: str, strict: Ev
 
 
 @pytest.mark.slow
-def test_the_report_says_who_was_tested_and_what_each_fold_selected(strict: EvaluationResult) -> None:
+def test_the_report_says_who_was_tested_and_whether_each_fold_has_traits(strict: EvaluationResult) -> None:
     found = strict
     words = scope_words(found.trial)
     assert (
@@ -125,7 +125,7 @@ def test_the_report_says_who_was_tested_and_what_each_fold_selected(strict: Eval
     )
     assert "Fold 1: " in trait_words(found)
     assert "Fold 2: " in trait_words(found)
-    assert TRAITS in found.scores.names  # what the users of each fold select, be it none
+    assert TRAITS in found.scores.names  # with traits or what takes their place
 
 
 @pytest.mark.parametrize(

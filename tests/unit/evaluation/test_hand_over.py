@@ -25,7 +25,7 @@ def test_a_service_gets_the_learner_that_was_recommended() -> None:
     assert found.note == ""
 
 
-def test_a_service_runs_traits_and_selects_their_number_itself() -> None:
-    found = hand_over(result(kaczmatch.learner("probit-traits", traits=1, half_life_days=90.0)))
-    assert found.found == Configuration("probit-traits", {"half_life_days": 90.0})
-    assert "how many traits" in found.note
+def test_a_service_finds_out_by_itself_whether_traits_pay() -> None:
+    found = hand_over(result(kaczmatch.learner("probit-traits", traits=2)))
+    assert found.found == Configuration("probit-traits", {"traits": 2})
+    assert "finds out whenever it fits" in found.note

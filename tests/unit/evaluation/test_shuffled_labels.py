@@ -19,6 +19,7 @@ from kaczmatch.evaluation.protocol.progress import SilentProgress
 from kaczmatch.evaluation.protocol.trial import Places, Protocol, Trial
 from worlds.logs import small_table
 
+pytestmark = pytest.mark.usefixtures("whole_self_test")
 TIMES = (0, 5)
 
 

@@ -1,16 +1,23 @@
-"""Fitting a population with traits, and selecting how many."""
+"""Fitting a population with traits, and finding out whether they pay."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from kaczmatch import InvalidInput, SwipeLog, fit_population
+from kaczmatch.learners.belief.probit import Probit
+from kaczmatch.learners.belief.probit_diagonal import ProbitDiagonal
+from kaczmatch.learners.belief.probit_traits import ProbitTraits
 from kaczmatch.learners.population import trait_fit
 from kaczmatch.learners.population.population_fit import people_with_history
 from kaczmatch.learners.population.taste_directions import TasteDirections
-from kaczmatch.learners.population.trait_selection import TraitChoice, selected
+from kaczmatch.learners.population.with_or_without import clearly_lower
 from kaczmatch.runner.local import LocalRunner
+from kaczmatch.simulation.condition import HONEST, PAPER, Condition
+from kaczmatch.simulation.world import world
 
 
 def simulated(seed: int, *, shared: float, users: int = 60, swipes: int = 40, candidates: int = 50, tags: int = 6) -> SwipeLog:
@@ -28,11 +35,11 @@ def simulated(seed: int, *, shared: float, users: int = 60, swipes: int = 40, ca
 
 def test_traits_that_no_tag_tells_are_found_the_same_each_time() -> None:
     log = simulated(0, shared=2.0)
-    found = fit_population(log, choices=(0, 4))
-    assert found.traits == 4
+    found = fit_population(log)
+    assert found.learner == ProbitTraits()
     assert found.sites is not None
     assert len(found.fitted) == len(found.names) == 60
-    first, again = (fit_population(log, choices=(1,)) for _ in range(2))
+    first, again = (fit_population(log, learner=ProbitTraits(traits=1), traits=True) for _ in range(2))
     assert first.prior.version == again.prior.version
     assert first.sites is not None
     assert again.sites is not None
@@ -49,47 +56,55 @@ def test_directions_in_which_tastes_go_together_are_found_and_independent_tags_h
     assert not TasteDirections.of(np.eye(12), 2).loadings.any()
 
 
-def test_eight_traits_are_one_that_swipes_tell_and_seven_directions_of_tags() -> None:
-    found = fit_population(simulated(2, shared=1.0, users=30, tags=12), choices=(8,))
+def test_swipes_tell_of_traits_and_tags_of_directions() -> None:
+    """Both are there at once, each in the number that its setting says."""
+    found = fit_population(simulated(2, shared=1.0, users=30, tags=12), learner=ProbitTraits(traits=3, directions=5), traits=True)
     assert found.sites is not None
-    precisions = found.sites.sites[:, :8]
-    assert (precisions[:, 0] > 0).all()
-    assert not precisions[:, 1:].any()
+    assert found.sites.sites.shape[1] == 2 * 3
+    assert (found.sites.sites[:, :3] > 0).all()
+    assert (len(found.prior.traits), found.prior.directions) == (3, 5)
+    assert np.asarray(found.prior.trait_map)[:, :5].any(axis=0).all()
 
 
-def test_where_nothing_is_shared_the_fewest_traits_are_taken() -> None:
-    found = fit_population(simulated(1, shared=0.0), choices=(0, 4))
-    assert found.traits == 0
+def test_where_nothing_is_shared_there_are_no_traits() -> None:
+    found = fit_population(simulated(1, shared=0.0))
+    assert found.learner == ProbitDiagonal(appeal=True)
     assert found.sites is None
-    assert [each.traits for each in found.choices] == [0, 4]
 
 
-def test_covariances_of_tags_are_kept_where_they_are_asked_for_with_traits_and_without() -> None:
+def test_what_takes_the_place_of_traits_has_the_same_form_and_forgets_alike() -> None:
     log = simulated(1, shared=0.0, users=30, tags=6)
-    for choice, slugs in ((0, ("probit-diag", "probit")), (1, ("probit-traits", "probit-traits"))):
-        sizes = []
-        for full, slug in zip((False, True), slugs, strict=True):
-            found = fit_population(log, choices=(choice,), full=full)
-            assert (found.learner.slug, found.traits) == (slug, choice)
-            sizes.append(len(found.learner.start(found.prior).cells))
-        assert sizes[1] > sizes[0]
+    for full, kind in ((False, ProbitDiagonal), (True, Probit)):
+        rule = ProbitTraits(traits=1, full=full, half_life_days=90.0)
+        assert fit_population(log, learner=rule, traits=True).learner == rule
+        assert fit_population(log, learner=rule, traits=False).learner == kind(appeal=True, half_life_days=90.0)
 
 
-def tried(traits: int, behind: float, error: float, ahead: float = 0.02, ahead_error: float = 0.01) -> TraitChoice:
-    return TraitChoice(traits, 0.58 + behind, behind, error, ahead if traits else 0.0, ahead_error if traits else 0.0)
+@pytest.mark.parametrize(
+    ("lower_by", "spread", "clear"),
+    [
+        (0.02, 0.05, True),  # four standard errors
+        (0.006, 0.05, True),  # a little over one
+        (0.004, 0.05, False),  # a little under one
+        (0.0, 0.0, False),  # alike
+        (-0.004, 0.05, False),  # higher, within an error
+        (-0.02, 0.05, False),
+    ],
+)
+def test_a_log_loss_is_lower_where_it_is_so_by_a_standard_error(lower_by: float, spread: float, clear: bool) -> None:
+    apart = np.tile([spread, -spread], 50) * np.sqrt(99 / 100) - lower_by  # a standard error of spread/10
+    others = np.linspace(0.4, 0.7, 100)
+    assert clearly_lower(others + apart, others) is clear
 
 
-def test_the_fewest_within_an_error_of_the_best_are_selected() -> None:
-    assert selected([tried(0, 0.02, 0.01), tried(1, 0.005, 0.006), tried(4, 0.0, 0.0)]) == 1
+def test_without_people_to_compare_nothing_is_lower() -> None:
+    assert not clearly_lower(np.empty(0), np.empty(0))
+    assert not clearly_lower(np.array([0.1]), np.array([0.9]))  # one alone: there is no error to go by
 
 
-def test_a_gain_that_does_not_matter_buys_no_traits() -> None:
-    assert selected([tried(0, 0.0001, 0.00001), tried(8, 0.0, 0.0)]) == 0
-
-
-def test_traits_that_do_not_rank_better_are_not_selected_however_well_they_predict() -> None:
-    assert selected([tried(0, 0.02, 0.001), tried(1, 0.001, 0.001, ahead=0.005), tried(4, 0.0, 0.0)]) == 4
-    assert selected([tried(0, 0.02, 0.001), tried(1, 0.001, 0.001, ahead=0.005), tried(4, 0.0, 0.0, ahead=-0.01)]) == 0
+def test_one_person_alone_has_no_traits() -> None:
+    log = simulated(0, shared=2.0)
+    assert fit_population(log.select(np.asarray(log.user) == 0)).sites is None
 
 
 def test_shares_of_likes_that_are_predicted_better_buy_no_traits() -> None:
@@ -102,10 +117,22 @@ def test_shares_of_likes_that_are_predicted_better_buy_no_traits() -> None:
         label=np.where(rng.random(users * swipes) < 0.8, 1, -1),
         at=np.tile(np.arange(swipes), users),
     )
-    found = fit_population(log, choices=(0, 1))
-    assert found.choices[1].behind == 0.0  # traits predict best
-    assert found.choices[0].behind > found.choices[0].error
-    assert found.traits == 0
+    assert fit_population(log).sites is None
+
+
+@pytest.mark.parametrize("condition", [PAPER, HONEST], ids=["paper", "honest"])
+def test_in_the_laboratorys_populations_nothing_is_shared(condition: Condition) -> None:
+    one, swipes = world(replace(condition, users=40, sessions=4), 0), 100
+    user, whom = np.repeat(np.arange(40), swipes), one.pools.reshape(40, -1)[:, :swipes].ravel()
+    turned = one.turned[:, :swipes].ravel() == 1
+    log = SwipeLog(
+        user=user,
+        candidate=whom,
+        candidates=one.tags,
+        label=np.where(one.likes[0][user, whom] ^ turned, 1, -1),
+        at=np.tile(np.arange(swipes), 40).astype(float),
+    )
+    assert fit_population(log).sites is None
 
 
 def test_people_with_a_history_are_preferred() -> None:
@@ -124,7 +151,7 @@ def test_the_number_of_workers_does_not_change_a_bit(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(trait_fit, "_USERS", 7)  # so that sixty people are many parts
     monkeypatch.setattr(trait_fit, "_CANDIDATES", 7)
     log = simulated(2, shared=2.0)
-    one, four = (fit_population(log, choices=(4,), runner=LocalRunner(workers)) for workers in (1, 4))
+    one, four = (fit_population(log, traits=True, runner=LocalRunner(workers)) for workers in (1, 4))
     assert one.prior.to_bytes() == four.prior.to_bytes()
     assert one.sites is not None
     assert four.sites is not None

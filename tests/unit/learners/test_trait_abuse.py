@@ -44,7 +44,7 @@ def of_films() -> TraitModel:
         traits=np.array([0.6, 0.0]),
         trait_map=np.zeros((4, 2)),
     )
-    return TraitModel(learner=ProbitTraits(traits=2), prior=prior)
+    return TraitModel(learner=ProbitTraits(traits=2, directions=0), prior=prior)
 
 
 def test_a_surprised_account_is_hardly_louder_than_a_new_one() -> None:

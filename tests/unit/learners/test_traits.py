@@ -17,25 +17,30 @@ from kaczmatch.learners.logs.replay import replay
 from kaczmatch.learners.population.trait_log import SiteLog, follow_traits
 from kaczmatch.learners.population.traits import FARTHEST, FARTHEST_SITE, LARGEST_FITTED, LARGEST_PRECISION, UNITS
 
-D, DAY = 5, 86_400
+D, DIRECTIONS, DAY = 5, 2, 86_400
 
 
-def fitted(k: int, seed: int = 0) -> Prior:
+def fitted(k: int, seed: int = 0, directions: int = DIRECTIONS) -> Prior:
     rng = np.random.default_rng(seed)
-    root = rng.normal(size=(D + 1 + k, D + 1 + k)) / 3.0
+    n = D + 1 + directions + k
+    root = rng.normal(size=(n, n)) / 3.0
     return Prior(
         rng.normal(size=D),
         "fitted",
         0.3,
-        covariance=root @ root.T + 0.1 * np.eye(D + 1 + k),
+        covariance=root @ root.T + 0.1 * np.eye(n),
         label_noise=0.01,
         traits=rng.normal(size=k),
-        trait_map=rng.normal(size=(D + 1, k)),
+        trait_map=rng.normal(size=(D + 1, directions + k)),
     )
 
 
+def learner_of(k: int) -> ProbitTraits:
+    return ProbitTraits(traits=k, directions=DIRECTIONS)
+
+
 def model(k: int, **settings_: Any) -> TraitModel:
-    return TraitModel(learner=ProbitTraits(traits=k), prior=fitted(k), **settings_)
+    return TraitModel(learner=learner_of(k), prior=fitted(k), **settings_)
 
 
 def sites_of(one: TraitModel, count: int, seed: int = 0, at: float = 0.0) -> tuple[np.ndarray[Any, Any], list[Any]]:
@@ -84,10 +89,12 @@ def test_raters_move_a_trait_within_the_bound(k: int, seed: int, raters: int) ->
     expected = one.expected(candidate)[0]
     said = one.shown(candidate, total, 0.0)
     precision = total.sums[:k] / UNITS
-    assert (np.abs(said[:k] - expected) <= FARTHEST * precision / (1.0 + precision) + 1e-12).all()
-    assert said[k:] == pytest.approx(1.0 / (1.0 + precision))
+    assert np.array_equal(said[:DIRECTIONS], expected[:DIRECTIONS])  # of directions the tags tell, and no rater
+    moved = np.abs(said[DIRECTIONS:-k] - expected[DIRECTIONS:])
+    assert (moved <= FARTHEST * precision / (1.0 + precision) + 1e-12).all()
+    assert said[-k:] == pytest.approx(1.0 / (1.0 + precision))
     one_only = one.shown(candidate, CandidateTraits.unknown(k).plus(found[0]), 0.0)
-    assert (np.abs(one_only[:k] - expected) <= 0.42).all()
+    assert (np.abs(one_only[DIRECTIONS:-k] - expected[DIRECTIONS:]) <= 0.42).all()
 
 
 @pytest.mark.parametrize(("largest", "most"), [(LARGEST_PRECISION, 0.7), (LARGEST_FITTED, 1.4)])
@@ -95,11 +102,11 @@ def test_raters_move_a_trait_within_the_bound(k: int, seed: int, raters: int) ->
 def test_the_loudest_rater_moves_a_trait_within_bounds(others: float, largest: float, most: float) -> None:
     """The loudest site there can be, on somebody of whom others have said the opposite as loudly."""
     one, candidate = model(1), np.ones(D)
-    expected = float(one.expected(candidate)[0, 0])
+    expected = float(one.expected(candidate)[0, DIRECTIONS])
 
     def said(*sites: tuple[float, float]) -> float:
         sums = np.rint(np.sum([[precision, precision * (expected + far)] for precision, far in sites], axis=0) * UNITS)
-        return float(one.shown(candidate, CandidateTraits(sums.astype(np.int64)), 0.0)[0])
+        return float(one.shown(candidate, CandidateTraits(sums.astype(np.int64)), 0.0)[DIRECTIONS])
 
     before = said((others, -FARTHEST))
     assert said((others, -FARTHEST_SITE)) == pytest.approx(before, abs=1e-5)  # no louder in sum
@@ -122,7 +129,7 @@ def test_sites_age_in_the_sum_and_in_the_pair_alike() -> None:
     assert new[:2] == pytest.approx(2 * old[:2], abs=2)
     total = CandidateTraits.unknown(2).plus(old)
     now, later = (one.shown(candidate, total, at) for at in (0.0, 10.0 * DAY))
-    assert 1.0 / later[2:] - 1.0 == pytest.approx((1.0 / now[2:] - 1.0) / 2.0, rel=1e-4)
+    assert 1.0 / later[-2:] - 1.0 == pytest.approx((1.0 / now[-2:] - 1.0) / 2.0, rel=1e-4)
     assert np.array_equal(one.shown(candidate, total.plus(new), 10.0 * DAY, own=new), later)
 
 
@@ -228,11 +235,13 @@ def test_questions_about_moments_are_answered_as_the_log_saw_them(seed: int) -> 
 
 @pytest.mark.parametrize("full", [False, True])
 def test_the_kernel_equals_the_readable_rule_with_traits(full: bool) -> None:
-    learner, prior, rng = ProbitTraits(traits=3, full=full), fitted(3), np.random.default_rng(1)
+    directions = 0 if full else DIRECTIONS
+    learner, rng = ProbitTraits(traits=3, directions=DIRECTIONS, full=full), np.random.default_rng(1)
+    prior = fitted(3, directions=directions)
     state = learner.start(prior)
     cells = state.cells
     for _ in range(60):
-        said = np.concatenate([rng.normal(size=3), rng.random(3)])
+        said = np.concatenate([rng.normal(size=directions + 3), rng.random(3)])
         seen, label = ShownCandidate((rng.random(D) < 0.5).astype(float), said), int(rng.choice([1, -1]))
         state, cells = learner.swipe(state, seen, label), learner.reference_swipe(cells, seen, label)
         np.testing.assert_allclose(state.cells, cells, rtol=1e-9, atol=1e-9)
@@ -242,31 +251,32 @@ def test_the_kernel_equals_the_readable_rule_with_traits(full: bool) -> None:
 
 def test_threshold_and_tags_are_kept_as_coupled_as_the_prior_has_them() -> None:
     k, slope, rng = 2, 0.3, np.random.default_rng(3)
-    apart = np.eye(D + 1 + k)
+    n = D + 1 + DIRECTIONS + k
+    apart = np.eye(n)
     apart[D, :D] = -slope
-    covariance = apart @ np.diag(rng.uniform(0.2, 2.0, D + 1 + k)) @ apart.T
-    prior = Prior(
-        np.ones(D), "p", 0.1, covariance=(covariance + covariance.T) / 2, traits=np.ones(k), trait_map=np.ones((D + 1, k))
-    )
-    learner = ProbitTraits(traits=k)
+    covariance = apart @ np.diag(rng.uniform(0.2, 2.0, n)) @ apart.T
+    mapped = np.ones((D + 1, DIRECTIONS + k))
+    prior = Prior(np.ones(D), "p", 0.1, covariance=(covariance + covariance.T) / 2, traits=np.ones(k), trait_map=mapped)
+    learner = learner_of(k)
     state = learner.start(prior)
     np.testing.assert_allclose(learner.covariance(state), covariance, atol=1e-12)
     for label in (1, -1, 1):
         state = learner.swipe(state, (rng.random(D) < 0.5).astype(float), label)
-    x, said = (rng.random(D) < 0.5).astype(float), np.concatenate([rng.normal(size=k), rng.random(k)])
+    x, said = (rng.random(D) < 0.5).astype(float), np.concatenate([rng.normal(size=DIRECTIONS + k), rng.random(k)])
     row, kept = learner.coordinates(x[None], said[None]), learner.covariance(state)
     np.testing.assert_allclose(learner.score_variance(state, row), row[0] @ kept @ row[0])
     np.testing.assert_allclose(
-        learner.decision_noise(state, said[None]), learner.alpha + said[k:] @ (learner.mean(state)[-k:] ** 2 + np.diag(kept)[-k:])
+        learner.decision_noise(state, said[None]),
+        learner.alpha + said[-k:] @ (learner.mean(state)[-k:] ** 2 + np.diag(kept)[-k:]),
     )
-    others = [state, learner.start(prior), learner.start(replace(prior, covariance=np.eye(D + 1 + k)))]
+    others = [state, learner.start(prior), learner.start(replace(prior, covariance=np.eye(n)))]
     alone = [float(learner.probability(each, x, said)) for each in others]
     np.testing.assert_allclose(learner.probabilities_by_user(others, x, said), alone)
     np.testing.assert_allclose(np.cov(learner.draws(state, 40_000, rng).T), kept, atol=0.06)
 
 
 def test_a_candidate_of_whom_nobody_spoke_is_as_the_tags_lead_to_expect() -> None:
-    learner, prior = ProbitTraits(traits=2), fitted(2)
+    learner, prior = learner_of(2), fitted(2)
     state, a = learner.start(prior), np.array([1.0, 0, 1, 0, 0])
     said = prior.expected_traits(a[None])[0]
     assert learner.swipe(state, a, "like") == learner.swipe(state, ShownCandidate(a, said), "like")
@@ -276,8 +286,9 @@ def test_a_candidate_of_whom_nobody_spoke_is_as_the_tags_lead_to_expect() -> Non
 
 
 def test_a_prior_for_other_traits_is_refused_and_one_of_traits_survives_bytes() -> None:
-    with pytest.raises(InvalidInput, match="has 2 traits, the learner 4"):
-        ProbitTraits(traits=4).start(fitted(2))
+    for other in (ProbitTraits(traits=4, directions=DIRECTIONS), ProbitTraits(traits=2, directions=8)):
+        with pytest.raises(InvalidInput, match=r"has \(2, 2\) traits and directions"):
+            other.start(fitted(2))
     with pytest.raises(InvalidInput, match="trait_map"):
         Prior(np.ones(2), "p", 0.0, covariance=np.eye(4), traits=np.ones(1), trait_map=np.ones((2, 1)))
     prior = fitted(3).grown(D + 2)
@@ -286,9 +297,15 @@ def test_a_prior_for_other_traits_is_refused_and_one_of_traits_survives_bytes() 
     assert again.trait_map is not None
     assert prior.trait_map is not None
     assert np.array_equal(again.trait_map, prior.trait_map)
-    state = ProbitTraits(traits=3).start(prior)
-    assert ProbitTraits(traits=3).from_bytes(state.to_bytes(), prior) == state
+    assert again.directions == prior.directions == DIRECTIONS
+    state = learner_of(3).start(prior)
+    assert learner_of(3).from_bytes(state.to_bytes(), prior) == state
 
 
-def test_a_state_of_sixty_tags_and_eight_traits_is_small() -> None:
-    assert len(ProbitTraits(traits=8).start(Prior.ones(60)).to_bytes()) <= 1_750
+def test_a_state_of_sixty_tags_is_small() -> None:
+    assert len(ProbitTraits().start(Prior.ones(60)).to_bytes()) <= 2_100
+
+
+def test_a_full_covariance_of_tags_leaves_directions_nothing_to_say() -> None:
+    assert ProbitTraits(full=True).directions == 0
+    assert ProbitTraits().directions == 8

@@ -8,11 +8,11 @@ import pytest
 
 from kaczmatch.evaluation import tune as tuning
 from kaczmatch.evaluation.measures import holdout_ranking
-from kaczmatch.evaluation.protocol import contenders
 from kaczmatch.evaluation.protocol.progress import SilentProgress
 from kaczmatch.evaluation.protocol.trial import Protocol, Trial
 from kaczmatch.evaluation.tune import tune
 from kaczmatch.laboratory.study import Laboratory, Plan, learners_by_name
+from kaczmatch.learners.population import population_fit
 from kaczmatch.runner.contract import Runner
 from kaczmatch.runner.local import LocalRunner
 from kaczmatch.simulation.condition import HONEST
@@ -25,7 +25,7 @@ HERE, APART = LocalRunner(1), ScatteredRunner()
 
 def test_an_evaluation(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(holdout_ranking, "_USERS", 3)  # so that few people are several parts
-    monkeypatch.setattr(contenders, "CHOICES", (1,))
+    monkeypatch.setattr(population_fit, "traits_pay", lambda *_, **__: True)
     assert evaluated(HERE, "probit-traits") == evaluated(APART, "probit-traits")
 
 

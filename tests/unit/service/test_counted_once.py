@@ -115,8 +115,8 @@ def test_a_model_from_before_this_setting_learned_from_every_answer() -> None:
     old = replace(model, settings=json.dumps({"appeal": True}))
     town.context.store.write(lambda transaction: transaction.put(old)).result()
     town = Town(town.context.store, before=town)
-    town.couples(20)
-    for place in range(20):
+    town.couples(40)
+    for place in range(40):
         for _ in range(2):
             town.import_swipe(f"w{place}", "m0", "like")
     assert bits(town)[1] == 2

@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from kaczmatch.learners.belief.probit_traits import ProbitTraits
+from kaczmatch.learners.population.traits import unfitted_prior
 from kaczmatch.service.access.erased_tokens import ErasedTokens
 from kaczmatch.service.domain.answer_cache import AnswerCache
 from kaczmatch.service.domain.records import (
@@ -42,7 +44,7 @@ from kaczmatch.service.privacy.personal_data import HIDDEN_FIELDS, PersonalData
 from kaczmatch.service.privacy.traces import TRACES
 from kaczmatch.storage import MemoryStore
 from kaczmatch.storage.codec import codec
-from worlds.town import Town
+from worlds.town import TAGS, Town
 
 
 def everywhere(town: Town, text: str) -> list[Record]:
@@ -79,7 +81,9 @@ def test_an_erasure_scans_no_table(kind: type[Record], field: str) -> None:
 
 
 def test_erasure_leaves_no_record_that_names_the_person() -> None:
-    town = Town(MemoryStore(), learner="probit-traits", settings={"traits": 4})
+    town = Town(MemoryStore(), learner="probit-traits", settings={})
+    town.relearning.relearn("probit-traits", {}, unfitted_prior(ProbitTraits(), len(TAGS)))
+    town.world.follow()
     busy(town)
     found = {type(record) for record in everywhere(town, "canary")}
     assert found >= {kind for kind, _ in TRACES}, "the canary is not in every table, so its absence would prove little"

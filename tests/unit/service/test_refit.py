@@ -54,7 +54,7 @@ def test_a_prior_is_fitted_once_enough_have_swiped_and_then_not_for_a_week(tmp_p
         assert refit.run_if_due(**rules) is None
         safety, people = (
             Safety(context, ErasedTokens(context, b"secret")),
-            draw_population(80, 0, Vocabulary.of(GENERAL), date(2026, 3, 1)),
+            draw_population(160, 0, Vocabulary.of(GENERAL), date(2026, 3, 1)),
         )
         fill_store(context, safety, people, 0)
         world.load()
@@ -71,7 +71,7 @@ def test_a_prior_is_fitted_once_enough_have_swiped_and_then_not_for_a_week(tmp_p
         swiper = next(one.user for one in reader_of(store, PersonCounters) if one.swipes > 10)
         (entry,) = [one for one in OperatorActions(context).timeline(swiper, "me").entries if one.kind == "prior fitted again"]
         assert entry.at == clock.now
-        assert re.fullmatch(rf"model 2: probit-diag from {version}, how sure: \d+% before, \d+% after", entry.detail)
+        assert re.fullmatch(rf"model 2: probit-traits from {version}, how sure: \d+% before, \d+% after", entry.detail)
         assert refit.run_if_due(**rules) is None
         clock.now += timedelta(days=6)
         assert refit.run_if_due(**rules) is None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from typing import Any
 
@@ -18,8 +17,9 @@ from kaczmatch.service.meeting.card_reasons import CardReasons
 from kaczmatch.service.meeting.preferences import Preferences
 from kaczmatch.service.meeting.profile_features import features_of
 from kaczmatch.service.meeting.viewer_context import load_viewer_context, load_viewer_state
-from kaczmatch.service.operations.models import Models
+from kaczmatch.service.operations import models
 from kaczmatch.service.operations.overview import overview
+from kaczmatch.service.operations.recent_loss import latest_from
 from kaczmatch.service.operations.refit import Refit
 from kaczmatch.service.operations.trait_pass import TraitPass
 from kaczmatch.service.operations.verification import verify
@@ -28,26 +28,28 @@ from kaczmatch.storage import MemoryStore
 from kaczmatch.storage.memory import MemoryTransaction
 from worlds.town import TAGS, Town
 
-TRAITS = 2
+TRAITS, DIRECTIONS = 2, 3
+SHAPE = {"traits": TRAITS, "directions": DIRECTIONS}
+NEUTRAL = Prior(np.zeros(len(TAGS)), "neutral-6", threshold=0.0)
 
 
 def a_prior(seed: int = 0, traits: int = TRAITS, dimensions: int = len(TAGS)) -> Prior:
-    rng = np.random.default_rng(seed)
+    rng, from_tags = np.random.default_rng(seed), DIRECTIONS + traits
     return Prior(
         rng.normal(size=dimensions),
         f"fit-{seed}-{traits}",
         threshold=0.2,
-        covariance=np.diag(rng.uniform(0.2, 2.0, dimensions + 1 + traits)),
+        covariance=np.diag(rng.uniform(0.2, 2.0, dimensions + 1 + from_tags)),
         traits=rng.normal(size=traits),
-        trait_map=rng.normal(size=(dimensions + 1, traits)),
+        trait_map=rng.normal(size=(dimensions + 1, from_tags)),
     )
 
 
 def a_town(**rules: Any) -> Town:
     """Everybody is learned from a fitted prior."""
-    town = Town(MemoryStore(), learner="probit-traits", settings={"traits": TRAITS}, **rules)
+    town = Town(MemoryStore(), learner="probit-traits", settings=SHAPE, **rules)
     town.couples(4)
-    town.relearning.relearn("probit-traits", {"traits": TRAITS}, a_prior())
+    town.relearning.relearn("probit-traits", SHAPE, a_prior())
     town.world.follow()
     town.relearning.resume()  # nobody deals by the first model any more
     return town
@@ -63,10 +65,10 @@ def test_a_swipe_records_what_was_seen_and_says_something_of_the_candidate() -> 
     town.import_swipe("w0", "m0")
     (first,) = town.find(SeenTraits, user="w0")
     assert sums_of(town, "m0") == CandidateTraits.unknown(TRAITS).plus(np.frombuffer(first.site, np.int32))
-    assert np.frombuffer(first.said)[TRAITS:] == pytest.approx(1.0)  # nobody had said anything
+    assert np.frombuffer(first.said)[-TRAITS:] == pytest.approx(1.0)  # nobody had said anything
     town.import_swipe("w1", "m0", "pass")
     (second,) = town.find(SeenTraits, user="w1")
-    assert (np.frombuffer(second.said)[TRAITS:] < 1.0).any()
+    assert (np.frombuffer(second.said)[-TRAITS:] < 1.0).any()
     assert verify(town.context).problems == ()
 
 
@@ -136,12 +138,12 @@ def test_a_model_with_traits_follows_the_log_and_swipes_go_on(monkeypatch: pytes
             town.undoing.undo("w1", "last3").result()
             town.erasing.erase("m2")
 
-    assert town.relearning.relearn("probit-traits", {"traits": TRAITS}, a_prior(), meanwhile) == 2
+    assert town.relearning.relearn("probit-traits", SHAPE, a_prior(), meanwhile) == 2
     assert len(happened) >= 3
     assert verify(town.context).problems == ()
     states = {one.user: one.state for one in town.find(StoredState, model=2)}
     sums = {one.user: one.sums for one in town.find(StoredTraits, model=2)}
-    town.relearning.relearn("probit-traits", {"traits": TRAITS}, a_prior())
+    town.relearning.relearn("probit-traits", SHAPE, a_prior())
     assert {one.user: one.state for one in town.find(StoredState, model=3)} == states
     kept = {one.user: one.sums for one in town.find(StoredTraits, model=3)}
     assert kept == {user: some for user, some in sums.items() if user in kept}
@@ -176,63 +178,28 @@ def test_the_commit_that_ends_a_pass_reads_nobodys_whole_log(monkeypatch: pytest
     monkeypatch.setattr(TraitPass, "look_ahead", look_ahead)
     monkeypatch.setattr(MemoryTransaction, "find", bounded)
     monkeypatch.setattr("kaczmatch.service.operations.trait_pass._AT_ONCE", 2)
-    assert town.relearning.relearn("probit-traits", {"traits": TRAITS}, a_prior()) == 2
+    assert town.relearning.relearn("probit-traits", SHAPE, a_prior()) == 2
     assert came
     assert verify(town.context).problems == ()
 
 
-def test_a_refit_selects_and_is_shown_in_the_console(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kaczmatch.service.operations.models._ENOUGH_PEOPLE", 4)
-    town = a_town()
-    rng = np.random.default_rng(3)
-    for man in range(4):
-        for woman in range(4):
-            town.wait(minutes=1)
-            town.import_swipe(f"w{woman}", f"m{man}", "like" if rng.random() < 0.5 else "pass")
-    Refit(town.context).run()
-    assert verify(town.context).problems == ()
-    newest = max(town.find(Model), key=lambda one: one.id)
-    tried = json.loads(newest.selection)
-    assert [one[0] for one in tried] == [0, 1, 4, 8]
-    if newest.status == "in use":
-        shown = overview(town.context).traits
-        assert shown is not None
-        assert len(shown.tried) == 4
-
-
-@pytest.mark.parametrize(("learner", "full"), [("probit-diag", False), ("probit", True)])
-def test_a_refit_without_traits_may_bring_them_back_in_the_same_form(
-    learner: str, full: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("kaczmatch.service.operations.models._ENOUGH_PEOPLE", 1)
-    town = a_town()
-    town.import_swipe("w0", "m0")
-    town.import_swipe("w0", "m1", "pass")
-    fitted = Models(town.context).fit("probit-traits", {"full": full}, choices=(0,))
-    assert fitted is not None
-    assert fitted.learner == learner
-    town.relearning.relearn(fitted.learner, fitted.settings, fitted.prior, selection=fitted.selection or "[]")
-    asked: list[Any] = []
-    monkeypatch.setattr(Models, "fit", lambda _, *chosen: asked.append(chosen))
-    assert Refit(town.context).run() is None
-    assert asked == [("probit-traits", {"full": full})]
-
-
-@pytest.mark.parametrize(("full", "learner"), [(False, "probit-diag"), (True, "probit")])
-def test_before_the_first_fit_there_are_no_traits_and_the_first_fit_may_choose_some(
-    full: bool, learner: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.parametrize(("full", "slug"), [(False, "probit-diag"), (True, "probit")])
+def test_before_the_first_fit_and_where_traits_do_not_pay_there_are_none(full: bool, slug: str) -> None:
     settings = {"full": full, "half_life_days": 90.0}
     town = Town(MemoryStore(), learner="probit-traits", settings=settings)
     with town.context.store.read() as reader:
-        first = reader.get(Model, 1)
-    assert first is not None
-    assert first.learner == learner
-    assert json.loads(first.settings) == {"appeal": True, "first_answers_only": True, "half_life_days": 90.0}
-    asked: list[Any] = []
-    monkeypatch.setattr(Models, "fit", lambda _, *chosen: asked.append(chosen))
-    Refit(town.context).run()
-    assert asked == [("probit-traits", settings)]
+        fold = town.context.catalogue.fold(reader, 1)
+    assert (fold.learner.slug, fold.learner.half_life, fold.traits) == (slug, 90.0 * 86_400, None)
+    assert overview(town.context).traits is False
+    town.couples(1)
+    assert town.relearning.relearn("probit-traits", settings, replace(NEUTRAL, version="without")) == 2
+    with town.context.store.read() as reader:
+        assert town.context.catalogue.fold(reader, 2).learner == fold.learner
+
+
+def test_the_overview_says_whether_there_are_traits() -> None:
+    assert overview(a_town().context).traits is True
+    assert overview(Town(MemoryStore()).context).traits is None
 
 
 def test_the_default_learner_gets_traits_where_people_tell_more_of_each_other_than_their_tags_do() -> None:
@@ -250,7 +217,7 @@ def test_the_default_learner_gets_traits_where_people_tell_more_of_each_other_th
     with town.context.store.read() as reader:
         model = reader.get(Model, town.context.catalogue.current(reader).model)
         assert model is not None
-        assert model.learner == "probit-traits"
+        assert town.context.catalogue.fold(reader, model.id).learner.slug == "probit-traits"
         assert reader.find(StoredTraits, model=model.id)
     assert verify(town.context).problems == ()
 
@@ -259,11 +226,11 @@ def test_fitted_sites_are_kept_by_the_pass() -> None:
     town = a_town()
     town.import_swipe("w0", "m0", id="s")
     site = np.array([9_000, 8_000, 700, -600], np.int32)
-    town.relearning.relearn("probit-traits", {"traits": TRAITS}, a_prior(5), sites=[("w0", "m0", site), ("w1", "m0", site)])
+    town.relearning.relearn("probit-traits", SHAPE, a_prior(5), sites=[("w0", "m0", site), ("w1", "m0", site)])
     model = max(one.id for one in town.find(Model))
     (seen,) = town.find(SeenTraits, model=model)
     assert (seen.swipe, seen.site) == ("s", site.tobytes())
-    assert len(seen.said) == 8 * 2 * TRAITS
+    assert len(seen.said) == 8 * (DIRECTIONS + 2 * TRAITS)
     assert verify(town.context).problems == ()
 
 
@@ -280,7 +247,7 @@ def test_who_is_erased_while_a_model_is_built_is_gone_from_its_states_too() -> N
         raise Killed
 
     with pytest.raises(Killed):
-        town.relearning.relearn("probit-traits", {"traits": TRAITS}, a_prior(5), dies)
+        town.relearning.relearn("probit-traits", SHAPE, a_prior(5), dies)
     town.erasing.erase("m0")
     town.import_swipe("w0", "m1")
     town.relearning.resume()
@@ -291,7 +258,7 @@ def test_who_is_erased_while_a_model_is_built_is_gone_from_its_states_too() -> N
 def test_a_model_whose_pass_has_not_begun_goes_by_the_progress_of_no_other(act: str, monkeypatch: pytest.MonkeyPatch) -> None:
     town = a_town()
     town.import_swipe("w0", "m0", id="s")
-    town.relearning.relearn("probit-traits", {"traits": TRAITS}, a_prior(5))
+    town.relearning.relearn("probit-traits", SHAPE, a_prior(5))
 
     def dies(*_: Any) -> None:
         raise Killed
@@ -299,7 +266,7 @@ def test_a_model_whose_pass_has_not_begun_goes_by_the_progress_of_no_other(act: 
     with monkeypatch.context() as patched:
         patched.setattr(TraitPass, "step", dies)
         with pytest.raises(Killed):
-            town.relearning.relearn("probit-traits", {"traits": TRAITS}, a_prior(6))
+            town.relearning.relearn("probit-traits", SHAPE, a_prior(6))
     if act == "undo":
         town.undoing.undo("w0", "s").result()
     elif act == "reset":
@@ -316,22 +283,65 @@ def test_a_refit_that_predicts_worse_is_not_put_in_use_and_a_change_can_be_taken
         town.import_swipe("w0", f"m{man}")
         town.import_swipe("w1", f"m{man}")
     dislikes = replace(a_prior(), threshold=-9.0, version="dislikes")
-    assert town.relearning.relearn("probit-traits", {"traits": TRAITS}, dislikes, refit=True) == 0
+    assert town.relearning.relearn("probit-traits", SHAPE, dislikes, refit=True) == 0
     assert {one.id: one.status for one in town.find(Model)} == {1: "retired", 2: "in use", 3: "rejected"}
     assert not town.find(SeenTraits, model=3)
     assert not town.find(StoredState, model=3)
-    neutral = Prior(np.zeros(len(TAGS)), "neutral-6", threshold=0.0)
-    assert town.relearning.relearn("probit-diag", {"appeal": True}, neutral) == 4
+    assert town.relearning.relearn("probit-diag", {"appeal": True}, NEUTRAL) == 4
     assert town.relearning.rollback() == 5
     assert [one.prior for one in sorted(town.find(Model), key=lambda one: one.id)][-1] == a_prior().version
     assert {one.version for one in town.find(StoredPrior)} >= {"dislikes"}
     assert verify(town.context).problems == ()
 
 
+def test_a_refit_without_swipes_to_try_it_on_is_not_put_in_use() -> None:
+    town = Town(MemoryStore())
+    town.couples(2)
+    town.import_swipe("w0", "m0")
+    assert town.relearning.relearn("probit-diag", {}, replace(NEUTRAL, version="other"), refit=True) == 0
+
+
+def test_a_refit_that_predicts_worse_by_less_than_a_standard_error_is_not_put_in_use() -> None:
+    """Half of the people like everybody, the others nobody: what one half wins by a higher start, the other loses, and more."""
+    town = Town(MemoryStore())
+    town.couples(10)
+    for man in range(10):
+        for woman in range(10):
+            town.import_swipe(f"w{woman}", f"m{man}", "like" if woman % 2 else "pass")
+    higher = replace(NEUTRAL, version="higher", threshold=0.1)
+    with town.context.store.read() as reader:
+        neutral = town.context.catalogue.fold(reader, 1).prior
+    assert neutral.threshold == 0.0
+    assert town.relearning.relearn("probit-diag", {}, higher, refit=True) == 0
+
+
+def test_a_refit_does_not_see_the_swipes_that_it_is_tried_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kaczmatch.service.operations.models._ENOUGH_PEOPLE", 1)
+    town = Town(MemoryStore())
+    town.couples(10)
+    for man in range(10):
+        for woman in range(10):
+            town.import_swipe(f"w{woman}", f"m{man}")
+    seen, fit = list[int](), models.fit_prior
+
+    def noted(rule: Any, log: Any, **more: Any) -> Prior:
+        seen.append(len(log))
+        return fit(rule, log, **more)
+
+    monkeypatch.setattr(models, "fit_prior", noted)
+    with town.context.store.read() as reader:
+        first = latest_from(reader)
+    Refit(town.context).run()
+    assert seen == [sum(event.number < first for event in town.find(Event))]
+    assert 70 < seen[0] < 90  # of a hundred
+
+
 def test_decks_and_swipes_go_on_when_a_fit_drops_traits_and_another_brings_them_back() -> None:
     town = a_town()
-    neutral = Prior(np.zeros(len(TAGS)), "neutral-6", threshold=0.0)
-    fits = [("probit-diag", {"appeal": True}, neutral), ("probit-traits", {"traits": TRAITS + 1}, a_prior(7, TRAITS + 1))]
+    fits = [
+        ("probit-diag", {"appeal": True}, NEUTRAL),
+        ("probit-traits", {"traits": TRAITS + 1, "directions": DIRECTIONS}, a_prior(7, TRAITS + 1)),
+    ]
     for woman, fit in enumerate([None, *fits]):
         if fit is not None:
             assert town.relearning.relearn(*fit)
@@ -372,8 +382,8 @@ def test_a_card_may_say_that_people_with_this_taste_like_this_person() -> None:
     assert fold.traits is not None
     expected = fold.traits.expected(features_of(person, known.vocabulary))[0]
     weights = known.fold.learner.mean(known.state)[-TRAITS:]  # type: ignore[attr-defined]
-    liked = np.concatenate([expected + 9.0 * weights, [0.2] * TRAITS])
-    few = np.concatenate([expected + 9.0 * weights, [0.9] * TRAITS])
+    expected[DIRECTIONS:] += 9.0 * weights
+    liked, few = (np.append(expected, [doubt] * TRAITS) for doubt in (0.2, 0.9))
     by_many, by_few, by_nobody = CardReasons(known).reasons(["sampled"] * 3, [person] * 3, [liked, few, None])
     assert by_many.code == "liked-by-others"
     assert "liked-by-others" not in {by_few.code, by_nobody.code}

@@ -204,7 +204,7 @@ UNSCRUBBED: dict[type[Record], set[str]] = {
     StoredTraits: {"sums"},
     StoredVocabulary: {"terms"},
     StoredPrior: {"data", "version"},
-    Model: {"prior", "status", "learner", "settings", "selection"},
+    Model: {"prior", "status", "learner", "settings"},
     LatestDecision: {"decision", "swipe", "first_answer"},
     StoredDeck: {"experiment", "sampler", "id", "arm", "policy", "reason", "unit", "cards"},
     DeckAppearances: {"entries"},

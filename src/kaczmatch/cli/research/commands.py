@@ -234,7 +234,7 @@ def market(
         bool, typer.Option("--refit", help="Fit the population again after each round, as the service does.")
     ] = False,
     traits: Annotated[
-        int | None, typer.Option(min=0, max=64, help="Refit with so many traits; --refit alone selects how many.")
+        bool | None, typer.Option("--traits/--no-traits", help="Refit with traits, or without; --refit alone finds out.")
     ] = None,
     full: Annotated[
         bool, typer.Option("--full", help="Refit, and keep covariances of tags, in over ten times the memory.")
@@ -252,7 +252,7 @@ def market(
     census = {"side": side, "like_rate": like_rate, "label_noise": label_noise, "people": people}
     refits = None
     if refit or full or traits is not None:
-        refits = Refits(full=full) if traits is None else Refits((traits,), full)
+        refits = Refits(traits, full)
     pace = {"rounds": rounds, "deck": deck}
     more = {"refits": refits, "group": group, "ray": ray, "workers": workers}
     run(population.value, policy or [], census, pace, seeds, out=out, as_json=json, **more)  # type: ignore[arg-type]

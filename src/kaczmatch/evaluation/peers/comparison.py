@@ -130,7 +130,7 @@ def estimated_seconds(trial: Trial, peers: Sequence[Peer], times: Sequence[int],
 
 
 def _ours(contenders: Sequence[Contender]) -> list[Contender]:
-    """Traits where they were selected, the default, and the same learner with no more than an individual peer has."""
+    """Traits where they pay, the default, and the same learner with no more than an individual peer has."""
     default, alone = (next(each for each in contenders if each.name == name) for name in (DEFAULT, ALONE))
     traits = [each for each in contenders if each.name == TRAITS]
     return [*traits, default, Contender(WITH_APPEAL, default.learner, alone.prior), alone]

@@ -38,5 +38,5 @@ class OwnModel:
 
 def as_peer(contender: Contender) -> IndividualPeer:
     appeal = isinstance(contender.learner, GaussianLearner) and contender.learner.appeal
-    said = int(appeal) if contender.traits is None else 2 * contender.traits.model.learner.traits
+    said = int(appeal) if contender.traits is None else contender.traits.model.learner.said_width
     return IndividualPeer(contender.name, lambda _: OwnModel(contender, said), appeal=appeal, traits=contender.traits)

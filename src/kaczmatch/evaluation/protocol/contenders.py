@@ -16,7 +16,7 @@ from kaczmatch.evaluation.protocol.trial import Places, Trial
 from kaczmatch.learners.belief.gaussian import GaussianLearner
 from kaczmatch.learners.belief.probit_traits import ProbitTraits
 from kaczmatch.learners.contract import Learner, ProbabilisticLearner
-from kaczmatch.learners.population.population_fit import CHOICES, fit_population, people_with_history
+from kaczmatch.learners.population.population_fit import fit_population, people_with_history
 from kaczmatch.learners.population.prior_fit import fit_prior
 from kaczmatch.learners.population.threshold import calibrated_hinge
 from kaczmatch.learners.population.traits import TraitModel
@@ -71,12 +71,12 @@ def contenders(
     settings: Mapping[str, Mapping[str, object]] | None = None,
     *,
     tick: Tick,
-    traits: int | None = None,
+    traits: bool | None = None,
     runner: Runner = LocalRunner(1),  # noqa: B008
 ) -> list[Contender]:
     """Each learner alone; with the population's prior, and threshold, where it can start from one; with appeal where it weighs it.
 
-    Traits are as many as the population selects, unless `traits` says how many.
+    There are traits where they pay, unless `traits` says so or otherwise.
     """
     learners = [learner(slug, **(settings or {}).get(slug, {})) for slug in slugs]
     fit, dimensions = fit_log(trial), trial.table.features.shape[1]
@@ -89,7 +89,7 @@ def contenders(
     return found
 
 
-def _contenders_of(trial: Trial, fit: SwipeLog, common: Prior | None, traits: int | None, one: Learner) -> list[Contender]:
+def _contenders_of(trial: Trial, fit: SwipeLog, common: Prior | None, traits: bool | None, one: Learner) -> list[Contender]:
     neutral = published_start(one, trial.table.features.shape[1])
     found = [Contender(one.slug, one, neutral)]
     if isinstance(one, HingeLearner) and common is not None:
@@ -105,24 +105,22 @@ def _contenders_of(trial: Trial, fit: SwipeLog, common: Prior | None, traits: in
     return found
 
 
-def _with_traits(trial: Trial, one: ProbitTraits, traits: int | None) -> list[Contender]:
-    """The population's traits, as many as it selects. Where it selects none there is nobody, but in a fold, which has to have
-    the same contenders as the others, there is what a service then has in their place."""
+def _with_traits(trial: Trial, one: ProbitTraits, traits: bool | None) -> list[Contender]:
+    """The population's traits. Where they do not pay there is nobody, but in a fold, which has to have the same contenders as the
+    others, there is what a service then has in their place."""
     rows = np.flatnonzero(trial.fit_rows)
-    choices = CHOICES if traits is None else (traits,)
-    population = fit_population(trial.timed.select(rows), choices=choices, full=one.full, seed=trial.protocol.seed)
-    if not isinstance(population.learner, ProbitTraits) or population.sites is None:
+    population = fit_population(trial.timed.select(rows), learner=one, traits=traits, seed=trial.protocol.seed)
+    if population.sites is None:
         return [] if trial.fold is None else [Contender(TRAITS, population.learner, population.prior)]
-    learner = replace(one, traits=population.traits)
     model = TraitModel(
-        learner=learner,
+        learner=one,
         prior=population.prior,
         half_life_days=trial.protocol.appeal.half_life_days,
         reference=trial.fitted_at,
     )
     numbers = np.array(population.names)  # the log's users go by their number in the trial
     fitted = replace(population.sites, rater=numbers[population.sites.rater])
-    return [Contender(TRAITS, learner, population.prior, FittedTraits(model, fitted, len(population.fitted)))]
+    return [Contender(TRAITS, one, population.prior, FittedTraits(model, fitted, len(population.fitted)))]
 
 
 def fit_log(trial: Trial, most: int = MOST_FIT_USERS) -> SwipeLog:

@@ -8,7 +8,6 @@ from typing import final
 
 from kaczmatch.evaluation.protocol.contenders import Contender
 from kaczmatch.evaluation.protocol.trial import Trial
-from kaczmatch.learners.belief.probit_traits import ProbitTraits
 
 
 @final
@@ -20,14 +19,12 @@ class Fold:
     contenders: Sequence[Contender]
 
     @property
-    def traits(self) -> int:
-        """How many the fitted users have selected."""
-        return next(
-            (each.learner.traits for each in self.contenders if isinstance(each.learner, ProbitTraits) and each.traits), 0
-        )
+    def traits(self) -> bool:
+        """Whether they pay among the fitted users."""
+        return any(each.traits is not None for each in self.contenders)
 
 
 def largest_contenders(folds: Sequence[Fold]) -> list[Contender]:
-    """Each contender once: from the fold in which it needs most memory, because folds select traits of their own."""
+    """Each contender once: from the fold in which it needs most memory, because some folds may have traits and others not."""
     same = zip(*(fold.contenders for fold in folds), strict=True)
     return [max(each, key=lambda one: one.bytes_per_user) for each in same]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import final
 
@@ -40,11 +40,10 @@ def hand_over(result: EvaluationResult) -> HandOver:
     """The recommended contender, or what a service has in its place."""
     if not result.recommendation.proven:
         return HandOver(
-            USUAL, f"A service keeps its default for that: {USUAL.slug} starts from appeal alone, and fits select its traits."
+            USUAL, f"A service keeps its default for that: {USUAL.slug} starts from appeal alone, and has traits once they pay."
         )
     rule = next(each.learner for each in result.contenders if each.name == result.recommendation.chosen)
     found = Configuration.of(rule, result.trial.protocol.appeal)
-    if not isinstance(rule, ProbitTraits):
-        return HandOver(found)
-    settings = {name: value for name, value in found.settings.items() if name != "traits"}
-    return HandOver(replace(found, settings=settings), "A service selects by itself how many traits it has, whenever it fits.")
+    return HandOver(
+        found, "A service has traits where they pay, and finds out whenever it fits." * isinstance(rule, ProbitTraits)
+    )

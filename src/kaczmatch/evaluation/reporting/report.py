@@ -90,7 +90,7 @@ def _division_words(trial: Trial) -> str:
 
 
 def trait_words(result: EvaluationResult) -> str:
-    """How many traits were selected, and from how many people; nothing where nobody asked for traits."""
+    """Whether there are traits, and from how many people; nothing where nobody asked for traits."""
     words = [_fold_trait_words(fold) for fold in result.folds]
     return words[0] if len(words) == 1 else " ".join(f"Fold {number}: {said}" for number, said in enumerate(words, 1) if said)
 
@@ -98,10 +98,9 @@ def trait_words(result: EvaluationResult) -> str:
 def _fold_trait_words(fold: Fold) -> str:
     fitted = next((each.traits for each in fold.contenders if each.traits is not None), None)
     if fitted is not None:
-        traits = fitted.model.learner.traits
-        return f"{fitted.people:,} of the fitted users have chosen {traits} trait{'s' * (traits != 1)} for probit-traits."
+        return f"Traits pay: probit-traits was fitted with them on {fitted.people:,} of the fitted users."
     if any(isinstance(each.learner, ProbitTraits) for each in fold.contenders):
-        return "The fitted users have chosen no traits: probit-diag with population and appeal predicts them as well."
+        return "Traits do not pay: among the fitted users, probit-diag with population and appeal predicts as well without."
     return ""
 
 

@@ -10,9 +10,11 @@ but a share κ of swipes is a coin toss. With φ = (x̃, 1, z̄), the doubt abou
     q = α + φᵀPφ + Σ S_k (v̄_k² + P_kk),   t = y φ·m/√q,   P(like) = κ/2 + (1 − κ) Φ(φ·m/√q)
     m ← m + (y g/√q) Pφ,                  P ← P − (g(g + t)/q) (Pφ)(Pφ)ᵀ
 
-P is kept in full over threshold and traits. Over tags only variances are kept, or the whole of it with `full`. Tags and
-threshold would not stay independent (`probit_diagonal.py` says why). With variances alone, what is kept as independent is, in
-place of the threshold c, its sum with s Σ w over the tags of the fit. The prior's covariance of the two says the slope s.
+Over tags P has only variances, beside which tastes vary along D directions of tags, u·Ux̃: a low-rank covariance. Their values
+Ux̃ stand in φ before z̄, follow from the tags alone, and have no doubts. P is kept in full over threshold, directions and traits.
+With `full` it is kept in full over everything, which leaves directions nothing to say. Tags and threshold would not stay
+independent (`probit_diagonal.py` says why). With variances alone, what is kept as independent is, in place of the threshold c,
+its sum with s Σ w over the tags of the fit. The prior's covariance of the two says the slope s.
 """
 
 from __future__ import annotations
@@ -36,18 +38,8 @@ from kaczmatch.learners.belief import trait_kernels
 from kaczmatch.learners.belief.behaviour import BEHAVIOUR_CELLS, initial_behaviour, updated_behaviour
 from kaczmatch.learners.contract import BeliefLearner, FixedSizeLearner
 from kaczmatch.learners.kernels import Kernels
-from kaczmatch.learners.prior import Prior
-from kaczmatch.learners.state import (
-    Scores,
-    State,
-    StateRows,
-    check_rows,
-    feature_rows,
-    in_shape_of,
-    of_usable,
-    stacked_cells,
-    unchecked_rows,
-)
+from kaczmatch.learners.prior import MOST_TRAITS, Prior
+from kaczmatch.learners.state import Scores, State, StateRows, feature_rows, in_shape_of, of_usable, stacked_cells, unchecked_rows
 
 
 @final
@@ -55,11 +47,12 @@ from kaczmatch.learners.state import (
 class ProbitTraits(BeliefLearner, FixedSizeLearner):
     """Cells: the mean m, variances of tags (none with `full`), the lower triangle of the rest of P, `SHAPE_CELLS`, behaviour."""
 
-    state_version: ClassVar[int] = 2  # 1 had tags and threshold independent
+    state_version: ClassVar[int] = 3  # 2 had no directions
     slug: ClassVar[str] = "probit-traits"
     kernels: ClassVar[Kernels] = Kernels(trait_kernels.swipe, forget=trait_kernels.forget, predict=trait_kernels.predict)
 
-    traits: int = 4  # K; a fitted prior must have as many
+    traits: int = 4  # K, told by swipes; a fitted prior must have as many
+    directions: int = 8  # D, of tags; likewise. None with `full`
     full: bool = False  # whether the whole covariance of tags is kept
     alpha: float = 1.0  # variance of the noise in a decision
     label_noise: float = 0.01  # κ/2 where neither the prior nor the user's swipes say otherwise
@@ -70,18 +63,23 @@ class ProbitTraits(BeliefLearner, FixedSizeLearner):
     half_life_days: float = math.inf
     false_alarms: float = 1e-5  # largest rate, per swipe, of detecting a change where there is none; 0: never look for one
 
+    def __post_init__(self) -> None:
+        if self.full is True:
+            object.__setattr__(self, "directions", 0)
+        BeliefLearner.__post_init__(self)
+
     def initial_cells(self, prior: Prior) -> Vector:
-        d = prior.dimensions
-        if prior.traits.size not in (0, self.traits) or (prior.covariance is not None and not prior.traits.size):
-            raise InvalidInput("prior", f"has {prior.traits.size or 'no'} traits, the learner {self.traits}; fit it for this one")
-        if prior.traits.size and prior.covariance is not None:
+        d, found, wanted = prior.dimensions, (prior.traits.size, prior.directions), (self.traits, self.directions)
+        if found != wanted and (prior.traits.size or prior.covariance is not None):
+            raise InvalidInput("prior", f"has {found} traits and directions, the learner {wanted}; fit it for this one")
+        if prior.covariance is not None:
             weights, covariance = prior.traits, prior.covariance
         else:
             # Everybody starts with a liking for the first trait. From zero weights no trait would ever be learned.
             weights = np.append(self.trait_sd, np.zeros(self.traits - 1))
-            spread = np.r_[np.full(d, self.tag_sd), self.threshold_sd, np.full(self.traits, self.trait_sd)]
-            covariance = np.diag(spread**2)
-        mean = np.concatenate([prior.weights, [prior.effective_threshold], weights])
+            spread = np.r_[np.full(d, self.tag_sd), self.threshold_sd, np.full(self.directions, self.tag_sd)]
+            covariance = np.diag(np.append(spread, np.full(self.traits, self.trait_sd)) ** 2)
+        mean = np.concatenate([prior.weights, [prior.effective_threshold], np.zeros(self.directions), weights])
         noise = self.label_noise if prior.label_noise is None else prior.label_noise
         behaviour = initial_behaviour(noise, self.label_noise_swipes)
         return np.concatenate([mean, self._packed(covariance, prior.original_tags), behaviour])
@@ -104,12 +102,12 @@ class ProbitTraits(BeliefLearner, FixedSizeLearner):
     def reference_swipe(self, cells: Vector, candidate: ShownCandidate, label: Label) -> Vector:
         n, k = self.belief_size(len(candidate.features)), self.traits
         said = self._rows_said(candidate.appeal, 1)[0]
-        x = np.concatenate([unit_rows(candidate.features[None])[0], [1.0], said[:k]])
+        x = np.concatenate([unit_rows(candidate.features[None])[0], [1.0], said[:-k]])
         m, p, behaviour = cells[:n], self._kept(cells, n), cells[-BEHAVIOUR_CELLS:]
         slopes, threshold = self._slopes(cells, n), len(candidate.features)
         apart = x - slopes
         px, y = p @ apart, sign(label)
-        q = float(apart @ px + said[k:] @ (m[-k:] ** 2 + np.diag(p)[-k:])) + self.alpha
+        q = float(apart @ px + said[-k:] @ (m[-k:] ** 2 + np.diag(p)[-k:])) + self.alpha
         t = y * float(x @ m) / math.sqrt(q)
         density, mass = math.exp(-0.5 * t * t) / math.sqrt(2.0 * math.pi), float(ndtr(t))
         g = (1.0 - behaviour[0]) * density / (0.5 * behaviour[0] + (1.0 - behaviour[0]) * mass)
@@ -119,18 +117,18 @@ class ProbitTraits(BeliefLearner, FixedSizeLearner):
         return np.concatenate([m, self._lower(p), shape, updated_behaviour(behaviour, y, mass)])
 
     def width(self, dimensions: int) -> int:
-        alone, rest = (0, dimensions + 1 + self.traits) if self.full else (dimensions, 1 + self.traits)
+        alone, rest = self._alone(dimensions), self.belief_size(dimensions) - self._alone(dimensions)
         return 2 * alone + rest + rest * (rest + 1) // 2 + trait_kernels.SHAPE_CELLS + BEHAVIOUR_CELLS
 
     def weights(self, cells: Vector, dimensions: int) -> Vector:
         return cells[:dimensions]
 
     def coordinates(self, features: ArrayLike, appeal: ArrayLike = 0.0) -> Matrix:
-        """(a/‖a‖, 1, z̄) for each row a of `features`."""
+        """(a/‖a‖, 1, Ua/‖a‖, z̄) for each row a of `features`."""
         rows = unchecked_rows(features)
-        x, usable = trait_kernels.coordinate_rows(rows, self._rows_said(appeal, len(rows)), self.traits)
+        x, usable = trait_kernels.coordinate_rows(rows, self._rows_said(appeal, len(rows)), self.traits, self.directions)
         if not usable:
-            check_rows(rows)
+            feature_rows(rows)  # says which, and why
         return x.reshape(*np.shape(features)[:-1], x.shape[1])
 
     def score(self, state: State, features: Features, appeal: ArrayLike = 0.0) -> Scores:
@@ -150,8 +148,8 @@ class ProbitTraits(BeliefLearner, FixedSizeLearner):
                 raise InvalidInput("features", f"has {np.size(features)} values, a state has {state.dimensions} tags")
         rows, said = self._heard(states[0], as_vector(features, "features"), appeal)
         users = StateRows.of(states)
-        of_users = users.kept, users.changed, users.rows
-        return of_usable(rows, trait_kernels.predict_users(*of_users, rows[0], said[0], self.parameters))
+        found = trait_kernels.predict_users(users.kept, users.changed, users.rows, rows[0], said[0], self.parameters)
+        return of_usable(rows, found)
 
     def stacked_beliefs(self, states: Sequence[State]) -> tuple[Matrix, Matrix, Vector]:
         """The second has variances of tags, their covariances with the threshold, the rest of P, then the squared weights of
@@ -165,11 +163,17 @@ class ProbitTraits(BeliefLearner, FixedSizeLearner):
         return cells[:, :n], np.hstack([variances, beside, rest, cells[:, n - self.traits : n] ** 2]), cells[:, -BEHAVIOUR_CELLS]
 
     def variance_form(self, features: ArrayLike, appeal: ArrayLike = 0.0) -> Matrix:
-        rows = feature_rows(features)
-        return self._form(self.coordinates(rows, appeal), self._rows_said(appeal, len(rows))[:, self.traits :])
+        raw = feature_rows(features)
+        x, doubts, d = self.coordinates(raw, appeal), self._rows_said(appeal, len(raw))[:, -self.traits :], raw.shape[1]
+        alone = self._alone(d)
+        rows, columns = np.tril_indices(x.shape[1] - alone)
+        products = x[:, alone + rows] * x[:, alone + columns] * np.where(rows == columns, 1.0, 2.0)
+        own = np.flatnonzero(rows == columns)[-self.traits :]  # the variances of the weights of traits
+        products[:, own] += doubts
+        return np.hstack([x[:, :alone] ** 2, 2.0 * x[:, [d]] * x[:, :alone], products, doubts])
 
     def score_variance(self, state: State, x: Matrix) -> Vector:
-        return trait_kernels.score_variances(self._checked_state(state).cells, x, self.traits, self._alone(state.dimensions))
+        return trait_kernels.score_variances(self._checked_state(state).cells, x, state.dimensions, self._alone(state.dimensions))
 
     def decision_noise(self, state: State, appeal: ArrayLike = 0.0) -> Vector | float:
         said = self._rows_said(appeal, len(np.asarray(appeal)) if np.ndim(appeal) == 2 else 1)
@@ -180,7 +184,13 @@ class ProbitTraits(BeliefLearner, FixedSizeLearner):
         return self._checked_state(state).cells[: self.belief_size(state.dimensions)]
 
     def covariance(self, state: State) -> Matrix:
-        return self._unpacked(self._checked_state(state).cells, self.belief_size(state.dimensions))
+        cells, d = self._checked_state(state).cells, state.dimensions
+        covariance, slopes = self._kept(cells, self.belief_size(d)), self._slopes(cells, self.belief_size(d))
+        beside = -slopes * np.diag(covariance)
+        covariance[d] += beside
+        covariance[:, d] += beside
+        covariance[d, d] -= slopes @ beside
+        return covariance
 
     def standard_deviations(self, state: State) -> Vector:
         if self.full:
@@ -192,15 +202,21 @@ class ProbitTraits(BeliefLearner, FixedSizeLearner):
         return 0.5 * float(self._checked_state(state).cells[-BEHAVIOUR_CELLS])
 
     def draws(self, state: State, count: int, rng: np.random.Generator) -> Matrix:
-        noise = rng.standard_normal((count, self.belief_size(state.dimensions)))
-        return trait_kernels.drawn_tastes(self._checked_state(state).cells, noise, self.traits, self._alone(state.dimensions))
+        d = state.dimensions
+        noise = rng.standard_normal((count, self.belief_size(d)))
+        return trait_kernels.drawn_tastes(self._checked_state(state).cells, noise, d, self._alone(d))
 
     def change_detected(self, cells: Vector) -> bool:
         """Whether the last swipe showed that the taste has changed. The caller then starts again from the prior."""
         return bool(cells[-1] >= self.parameters[1])
 
     def belief_size(self, dimensions: int) -> int:
-        return dimensions + 1 + self.traits
+        return dimensions + 1 + self.directions + self.traits
+
+    @property
+    def said_width(self) -> int:
+        """The numbers that are known of a candidate beside the tags: directions, traits and doubts about these."""
+        return self.directions + 2 * self.traits
 
     @property
     def half_life(self) -> float:
@@ -215,51 +231,43 @@ class ProbitTraits(BeliefLearner, FixedSizeLearner):
             raise InvalidInput("full", f"must be True or False, got {self.full!r}")
         for name in ("tag_sd", "threshold_sd", "trait_sd"):
             check_number(name, getattr(self, name), low=1e-3, high=1e3)
-        check_integer("traits", self.traits, low=1, high=64)
+        check_integer("traits", self.traits, low=1, high=MOST_TRAITS)
+        check_integer("directions", self.directions, low=0, high=MOST_TRAITS)
         check_number("half_life_days", self.half_life_days, low=0.0, open_low=True)
         check_number("label_noise", self.label_noise, low=1e-9, high=0.499)
         check_number("label_noise_swipes", self.label_noise_swipes, low=1.0)
         rate = check_number("false_alarms", self.false_alarms, low=0.0, high=0.5)
         alpha = check_number("alpha", self.alpha, low=1e-6, high=1e6)
-        return alpha, -math.log(rate) if rate else math.inf, float(self.traits), float(self.full)
+        return alpha, -math.log(rate) if rate else math.inf, float(self.traits), float(self.full), float(self.directions)
 
     def _heard(self, state: State, features: Features, appeal: ArrayLike) -> tuple[Matrix, Matrix]:
-        """Features, and traits and doubts of each candidate; of whom nobody said anything, as the state's prior expects."""
-        rows, k = unchecked_rows(features, state), self.traits
-        says_traits = np.ndim(appeal) == 2 or (np.shape(appeal) == (2 * k,) and len(rows) == 1)
+        """Features, and what is known of each candidate; of whom nobody said anything, as the state's prior expects."""
+        rows = unchecked_rows(features, state)
+        says_traits = np.ndim(appeal) == 2 or (np.shape(appeal) == (self.said_width,) and len(rows) == 1)
         if not says_traits and state.prior.trait_map is not None:
-            check_rows(rows)
-            appeal = state.prior.grown(state.dimensions).expected_traits(rows)
+            appeal = state.prior.grown(state.dimensions).expected_traits(feature_rows(rows))
         return rows, self._rows_said(appeal, len(rows))
 
     def _rows_said(self, appeal: ArrayLike, rows: int) -> Matrix:
-        """Traits and doubts of each candidate; 0 with a doubt of 1 where nothing is known: an appeal says nothing of traits."""
-        said = np.asarray(appeal, np.float64)
-        if said.ndim == 1 and said.size == 2 * self.traits and rows == 1:
+        """Directions, traits and doubts of each candidate; 0 with doubts of 1 where nothing is known: an appeal is none of it."""
+        said, width = np.asarray(appeal, np.float64), self.said_width
+        if said.ndim == 1 and said.size == width and rows == 1:
             said = said[None]
         if said.ndim < 2:
-            return np.repeat([[0.0] * self.traits + [1.0] * self.traits], rows, axis=0)
-        if said.shape not in ((1, 2 * self.traits), (rows, 2 * self.traits)):
-            raise InvalidInput("appeal", f"must be {rows} x {2 * self.traits}, traits and their doubts, got {said.shape}")
+            return np.repeat([[0.0] * (width - self.traits) + [1.0] * self.traits], rows, axis=0)
+        if said.shape not in ((1, width), (rows, width)):
+            raise InvalidInput("appeal", f"must be {rows} x {width}: directions, traits and doubts, got {said.shape}")
         check_appeal(said)
         return np.repeat(said, rows, axis=0) if len(said) != rows else np.ascontiguousarray(said)
 
     def _alone(self, dimensions: int) -> int:
+        """How many tags have only variances."""
         return 0 if self.full else dimensions
-
-    def _form(self, x: Matrix, doubts: Matrix) -> Matrix:
-        """What the terms of `stacked_beliefs` count in the variance of the score of each row of x."""
-        alone = self._alone(x.shape[1] - 1 - self.traits)
-        rows, columns = np.tril_indices(x.shape[1] - alone)
-        products = x[:, alone + rows] * x[:, alone + columns] * np.where(rows == columns, 1.0, 2.0)
-        own = np.flatnonzero(rows == columns)[-self.traits :]  # the variances of the weights of traits
-        products[:, own] += doubts
-        return np.hstack([x[:, :alone] ** 2, 2.0 * x[:, [-1 - self.traits]] * x[:, :alone], products, doubts])
 
     def _packed(self, covariance: Matrix, first: int) -> Vector:
         """P as it is kept, and the `SHAPE_CELLS`, from the covariance of a prior that was fitted with the first so many tags."""
         n = len(covariance)
-        threshold, kept, slope = n - 1 - self.traits, covariance.copy(), 0.0
+        threshold, kept, slope = n - self.belief_size(0), covariance.copy(), 0.0
         if not self.full:
             variance = float(np.trace(covariance[:first, :first]))
             slope = -float(covariance[:first, threshold].sum()) / variance
@@ -269,7 +277,7 @@ class ProbitTraits(BeliefLearner, FixedSizeLearner):
         return np.concatenate([self._lower(kept), [n, slope, first]])
 
     def _lower(self, kept: Matrix) -> Vector:
-        alone = self._alone(len(kept) - 1 - self.traits)
+        alone = self._alone(len(kept) - self.belief_size(0))
         rest = kept[alone:, alone:]
         return np.concatenate([np.diag(kept)[:alone], rest[np.tril_indices(len(rest))]])
 
@@ -278,23 +286,13 @@ class ProbitTraits(BeliefLearner, FixedSizeLearner):
         slope, first = cells[-BEHAVIOUR_CELLS - 2], cells[-BEHAVIOUR_CELLS - 1]
         return np.where(np.arange(n) < first, slope, 0.0)
 
-    def _unpacked(self, cells: Vector, n: int) -> Matrix:
-        """The covariance of (tags, threshold, traits)."""
-        covariance, slopes, threshold = self._kept(cells, n), self._slopes(cells, n), n - 1 - self.traits
-        beside = -slopes * np.diag(covariance)
-        covariance[threshold] += beside
-        covariance[:, threshold] += beside
-        covariance[threshold, threshold] -= slopes @ beside
-        return covariance
-
     def _kept(self, cells: Vector, n: int) -> Matrix:
-        alone = self._alone(n - 1 - self.traits)
-        covariance = np.zeros((n, n))
-        covariance[np.arange(alone), np.arange(alone)] = cells[n : n + alone]
+        alone, covariance = self._alone(n - self.belief_size(0)), np.zeros((n, n))
+        covariance[range(alone), range(alone)] = cells[n : n + alone]
         covariance[alone:, alone:] = self._rest(cells, n)
         return covariance
 
     def _rest(self, cells: Vector, n: int) -> Matrix:
         """P without the tags of which only variances are kept."""
-        alone = self._alone(n - 1 - self.traits)
+        alone = self._alone(n - self.belief_size(0))
         return trait_kernels.unpacked(cells[n + alone :], n - alone)

@@ -16,18 +16,25 @@ from kaczmatch.learners.state import row_of
 
 
 @compiled
-def trait_coordinates(features: Vector, said: Vector, traits: int) -> Vector:
-    """φ = (x̃, 1, z̄); empty where the features cannot be used. Traits of which nothing is known are 0."""
-    x, usable = coordinate_rows(features.reshape(1, -1), said.reshape(1, -1), traits)
+def trait_coordinates(features: Vector, said: Vector, traits: int, directions: int) -> Vector:
+    """φ = (x̃, 1, Ux̃, z̄); empty where the features cannot be used. Where nothing is known, the last two are 0."""
+    x, usable = coordinate_rows(features.reshape(1, -1), said.reshape(1, -1), traits, directions)
     return x[0] if usable else np.empty(0)
 
 
 @compiled
-def coordinate_rows(features: Matrix, said: Matrix, traits: int) -> tuple[Matrix, bool]:
+def coordinate_rows(features: Matrix, said: Matrix, traits: int, directions: int) -> tuple[Matrix, bool]:
     """φ of each row, and whether all rows can be used."""
-    x, usable = unit_rows_and_one(features, traits)
-    x[:, features.shape[1] + 1 :] = said[:, :traits] if said.shape[1] == 2 * traits else np.zeros((len(said), traits))
+    many = directions + traits
+    x, usable = unit_rows_and_one(features, many)
+    x[:, features.shape[1] + 1 :] = said[:, :many] if said.shape[1] == many + traits else np.zeros((len(said), many))
     return x, usable
+
+
+@compiled
+def _doubts(said: Vector, traits: int) -> Vector:
+    """About the traits, 1 where nothing is known: what is known ends with them."""
+    return said[said.shape[0] - traits :] if said.shape[0] >= 2 * traits else np.ones(traits)
 
 
 # The cells between P and the behaviour: length of m, slope c, and of how many tags the threshold is kept apart.
@@ -55,19 +62,19 @@ def score_moments(cells: Vector, x: Vector, said: Vector, traits: int, alone: in
         px[i] = s + cells[place + i - alone] * x[i]
         place += i - alone + 1
     spread += dot(x[alone:], px[alone:])
-    known = said.shape[0] == 2 * traits
+    doubts = _doubts(said, traits)
     for k in range(traits):
         i = n - traits + k
         row = i - alone
         variance = cells[n + alone + row * (row + 3) // 2]
-        spread += (said[traits + k] if known else 1.0) * (cells[i] * cells[i] + variance)
+        spread += doubts[k] * (cells[i] * cells[i] + variance)
     return dot(x, cells[:n]), spread, px
 
 
 @swipe_kernel
 def swipe(cells: Vector, features: Vector, said: Vector, label: float, parameters: Vector) -> int:
     traits = int(parameters[2])
-    x = trait_coordinates(features, said, traits)
+    x = trait_coordinates(features, said, traits, int(parameters[4]))
     n = x.shape[0]
     if n == 0:
         return BAD_FEATURES
@@ -92,7 +99,7 @@ def swipe(cells: Vector, features: Vector, said: Vector, label: float, parameter
 @predict_kernel
 def predict(cells: Vector, features: Vector, said: Vector, parameters: Vector) -> float:
     traits = int(parameters[2])
-    x = trait_coordinates(features, said, traits)
+    x = trait_coordinates(features, said, traits, int(parameters[4]))
     if x.shape[0] == 0:
         return math.nan
     score, spread, _ = score_moments(cells, x, said, traits, 0 if parameters[3] > 0.0 else features.shape[0])
@@ -114,7 +121,7 @@ def predict_users(
 ) -> Vector:
     """`predict` for many users, whose cells are rows of `StateRows`. Many are still at the start: the first row."""
     traits, found, at_start = int(parameters[2]), np.full(len(rows), np.nan), np.nan
-    x = trait_coordinates(features, said, traits)
+    x = trait_coordinates(features, said, traits, int(parameters[4]))
     n, alone = x.shape[0], 0 if parameters[3] > 0.0 else features.shape[0]
     if n == 0:
         return found
@@ -156,19 +163,14 @@ def _variance_counts(x: Vector, said: Vector, traits: int, alone: int) -> Vector
 
 
 @compiled
-def _doubts(said: Vector, traits: int) -> Vector:
-    return said[traits:] if said.shape[0] == 2 * traits else np.ones(traits)
-
-
-@compiled
-def score_variances(cells: Vector, x: Matrix, traits: int, alone: int) -> Vector:
+def score_variances(cells: Vector, x: Matrix, threshold: int, alone: int) -> Vector:
     """The variance of the score of each row of coordinates, without doubts about candidates."""
     found, n = np.empty(len(x)), x.shape[1]
     slope, first = cells[-BEHAVIOUR_CELLS - 2], int(cells[-BEHAVIOUR_CELLS - 1])
     variances, squares = cells[n : n + alone], np.empty(alone)
     for j in range(len(x)):
         for i in range(alone):
-            apart = x[j, i] - slope * x[j, n - 1 - traits] if i < first else x[j, i]
+            apart = x[j, i] - slope * x[j, threshold] if i < first else x[j, i]
             squares[i] = apart * apart
         total, place = dot(squares, variances), n + alone
         for i in range(alone, n):
@@ -191,15 +193,15 @@ def decision_noise(cells: Vector, said: Matrix, n: int, alone: int, parameters: 
         weight = cells[n - traits + k]
         felt = weight * weight + cells[n + alone + row * (row + 3) // 2]
         for j in range(len(said)):
-            found[j] += said[j, traits + k] * felt
+            found[j] += said[j, said.shape[1] - traits + k] * felt
     return found
 
 
 @compiled
-def drawn_tastes(cells: Vector, noise: Matrix, traits: int, alone: int) -> Matrix:
+def drawn_tastes(cells: Vector, noise: Matrix, threshold: int, alone: int) -> Matrix:
     """A taste of the belief from each row of standard normal numbers."""
     n = noise.shape[1]
-    slope, first, threshold = cells[-BEHAVIOUR_CELLS - 2], int(cells[-BEHAVIOUR_CELLS - 1]), n - 1 - traits
+    slope, first = cells[-BEHAVIOUR_CELLS - 2], int(cells[-BEHAVIOUR_CELLS - 1])
     root, tastes = _lower_root(unpacked(cells[n + alone :], n - alone)), np.empty(noise.shape)
     deviations = np.sqrt(cells[n : n + alone])
     for j in range(len(noise)):

@@ -1,4 +1,4 @@
-"""Fits everything that a population shares, and selects how many traits it pays to have (`trait_selection.py`)."""
+"""Fits everything that a population shares, with traits where they pay (`with_or_without.py`)."""
 
 from __future__ import annotations
 
@@ -16,12 +16,11 @@ from kaczmatch.learners.belief.probit_traits import ProbitTraits
 from kaczmatch.learners.logs.grouping import user_numbers
 from kaczmatch.learners.population.trait_fit import fit_traits
 from kaczmatch.learners.population.trait_log import SiteLog
-from kaczmatch.learners.population.trait_selection import TraitChoice, compared, prior_with_appeal, selected, without_traits
+from kaczmatch.learners.population.with_or_without import prior_with_appeal, traits_pay, without_traits
 from kaczmatch.learners.prior import Prior
 from kaczmatch.runner.contract import Runner
 from kaczmatch.runner.local import LocalRunner
 
-CHOICES: Final = (0, 1, 4, 8)  # traits
 MOST_PEOPLE: Final = 2_000  # a population fitted on so many is as good as one fitted on more
 HISTORY: Final = 20  # swipes from which on somebody counts as having a history
 
@@ -38,48 +37,42 @@ class FittedPopulation:
     sites: SiteLog | None  # of the fitted people, by their numbers; None without traits
     names: Sequence[Hashable]  # of all people of the log; a rater's number is a place among them
     fitted: Sequence[Hashable]  # the people whom it was fitted on
-    choices: Sequence[TraitChoice]
-
-    @property
-    def traits(self) -> int:
-        return self.learner.traits if isinstance(self.learner, ProbitTraits) else 0
 
 
 def fit_population(
     log: AnyLog,
     *,
-    choices: Sequence[int] = CHOICES,
-    full: bool = False,
+    learner: ProbitTraits = ProbitTraits(),  # noqa: B008
+    traits: bool | None = None,
     most: int = MOST_PEOPLE,
     seed: int = 0,
     advance: Advance = lambda: None,
     runner: Runner = LocalRunner(1),  # noqa: B008
 ) -> FittedPopulation:
-    """The population of a log that names candidates and times. `full` keeps covariances of tags.
+    """The population of a log that names candidates and times, for `learner`, or without traits for what takes its place.
 
-    Deterministic for a seed, on any number of workers. Beside the log, memory grows with `most`, not with the log.
+    It has traits where they pay, or as `traits` says. Deterministic for a seed, on any number of workers. Beside the log, memory
+    grows with `most`, not with the log.
     """
     log = SwipeLog.of(log)
+    if not isinstance(learner, ProbitTraits):
+        raise InvalidInput("learner", f"must be a 'probit-traits', got {learner!r}")
     if log.candidate_row is None or log.at is None:
         raise InvalidInput("log", "a population needs to know who was swiped and when: give candidate, candidates and at")
     if not len(log):
         raise InvalidInput("log", "has no swipes to fit a population to")
-    for choice in choices:
-        check_integer("choices", choice, low=0, high=64)
     names, user = user_numbers(log.user)
     chosen = people_with_history(np.bincount(user, minlength=len(names)), check_integer("most", most, low=1, high=10**9))
     kept = np.isin(user, chosen)
     mine, numbers = log.select(kept), user[kept]
-    tried = sorted(set(choices))
-    found = compared(mine, numbers, tried, full=full, seed=seed, advance=advance, runner=runner) if len(tried) > 1 else []
-    traits = selected(found) if found else tried[0]
     fitted = [names[each] for each in chosen.tolist()]
+    if traits is None:
+        traits = traits_pay(learner, mine, numbers, seed=seed, advance=advance, runner=runner)
     if not traits:
-        alone = without_traits(full=full)
-        return FittedPopulation(alone, prior_with_appeal(alone, mine), None, names, fitted, found)
-    learner = ProbitTraits(traits=traits, full=full)
+        alone = without_traits(learner)
+        return FittedPopulation(alone, prior_with_appeal(alone, mine), None, names, fitted)
     fit = fit_traits(learner, mine, numbers, seed=seed, advance=advance, runner=runner)
-    return FittedPopulation(learner, fit.prior, fit.sites, names, fitted, found)
+    return FittedPopulation(learner, fit.prior, fit.sites, names, fitted)
 
 
 def people_with_history(swipes: Integers, most: int) -> Integers:

@@ -12,8 +12,8 @@ With few people W says it: two hundred neutral ones, who weigh no tag, are count
 that fitted traits too are an expectation and a sum over raters. Tags are centred at their mean, so that weights of tags and
 threshold are nearly independent.
 
-Up to four traits are fitted so. Of more, only the first is. The others are directions of tags in which tastes go together:
-factors of the correlations that `fit_prior` finds, D + UUᵀ. Tags alone tell them, and raters next to nothing.
+Directions of tags in which tastes go together are factors of the correlations that `fit_prior` finds, ψ + UUᵀ. They are split
+off the variances of tags at the end, so that a taste varies as much as before, and no swipe tells them: they follow from tags.
 
 P₀ comes out too small, because EM takes each posterior for independent of the others. So it is widened, for tags and for the
 rest: as much as makes the swipes of the same people most likely, predicted one by one.
@@ -50,8 +50,6 @@ from kaczmatch.runner.local import LocalRunner
 
 ROUNDS: Final = 20  # and no more: P₀ shrinks with rounds
 _WIDER: Final = (1.0, 1.5, 2.2, 3.3, 5.0, 7.5, 11.0)  # P₀, at the end
-MOST_TOLD: Final = 4  # traits that swipes tell
-_SHARP: Final = 32.0  # standard deviations of what swipes could tell of a direction of tags, in one of tastes along it
 _HISTORY: Final = 10.0  # swipes at which a user counts half
 _NEUTRAL: Final = 200.0  # people without a liking for any tag beyond W, who are counted in
 # Parts follow from the log alone, and so results do not depend on the number of workers.
@@ -126,7 +124,7 @@ class _Fit:
     rows_of: list[Integers] = field(init=False)
 
     def __post_init__(self) -> None:
-        log, k = self.log, self.told
+        log, k = self.log, self.learner.traits
         self.label = log.label
         self.candidate = np.arange(len(log)) if log.candidate_row is None else log.candidate_row
         order = np.argsort(self.user, kind="stable")
@@ -152,15 +150,9 @@ class _Fit:
         self.means = np.tile(self.m0, (self.users, 1))
         self.covariances = np.zeros((self.users, self.n, self.n))
 
-    @property
-    def told(self) -> int:
-        """How many traits swipes tell."""
-        k = self.learner.traits
-        return k if k <= MOST_TOLD or self.learner.full else 1
-
     def directions(self) -> TasteDirections:
-        """In which tastes over tags go together, as many as there are traits that swipes do not tell."""
-        d, many = self.log.dimensions, min(self.learner.traits - self.told, self.log.dimensions)
+        """In which tastes over tags go together, as many as the learner has, or as there are tags."""
+        d, many = self.log.dimensions, min(self.learner.directions, self.log.dimensions)
         covariance = np.eye(d)
         if many:
             covariance = np.asarray(fit_prior(Probit(), self.log, neutral=np.zeros(d)).covariance)[:d, :d]
@@ -206,7 +198,7 @@ class _Fit:
 
     def _evidence(self) -> tuple[Matrix, NDArray[np.float64]]:
         """Of each row (l − w·x̃ − c) M − C·(x̃, 1), and of each user MMᵀ + C over traits."""
-        k = self.told
+        k = self.learner.traits
         found = np.empty((len(self.label), k))
         of_all = self._of_all_users(lambda place: self._swipes_of(place).evidence(self.means[place], self.covariances[place]))
         for rows, evidence in zip(self.rows_of, of_all, strict=True):
@@ -216,7 +208,7 @@ class _Fit:
 
     def hear_candidates(self) -> None:
         """Every candidate's posterior, given the users'."""
-        k, many = self.told, len(self.x)
+        k, many = self.learner.traits, len(self.x)
         evidence, second = self._evidence()
         ones = csr_array((np.ones(len(self.label)), (self.candidate, self.place)), shape=(many, self.users))
         sums = np.stack([np.bincount(self.candidate, evidence[:, each], many) for each in range(k)], axis=1)
@@ -239,7 +231,7 @@ class _Fit:
         self.p0 = self._structured(p0)
         x, doubt = self.x[self.seen], self.doubt[self.seen]
         said = self.z[self.seen] - doubt * (x @ self.trait_map)  # by raters alone, times 1 − S
-        for k in range(self.told):
+        for k in range(self.learner.traits):
             spread = np.linalg.inv((x * (1.0 - doubt[:, k, None])).T @ x + self.ridge[k] * np.eye(d + 1))
             self.trait_map[:, k] = spread @ (x.T @ said[:, k])
             self.ridge[k] = (d + 1) / (np.sum(self.trait_map[:, k] ** 2) + np.trace(spread))
@@ -254,27 +246,27 @@ class _Fit:
         return kept
 
     def prior(self, width: _Width, together: TasteDirections) -> Prior:
-        """(w, c', v) as fitted, wider, then directions of tags, and c = c' − centre Σ w."""
-        d, told, many = self.log.dimensions, self.told, together.loadings.shape[1]
-        n = self.n + self.learner.traits - told
-        wider = np.sqrt(np.r_[np.full(d, width.tags), np.full(1 + told, width.rest)])
-        covariance = np.eye(n) * width.tags / _SHARP**2
-        covariance[: self.n, : self.n] = self.p0 * np.outer(wider, wider)
+        """(w, c', v) as fitted, wider, with directions of tags between, and c = c' − centre Σ w."""
+        d, directions, many = self.log.dimensions, self.learner.directions, together.loadings.shape[1]
+        wider = np.sqrt(np.r_[np.full(d, width.tags), np.full(1 + self.learner.traits, width.rest)])
+        fitted = np.r_[: d + 1, d + 1 + directions : self.n + directions]
+        mean, covariance = np.zeros(self.n + directions), np.eye(self.n + directions) * width.tags
+        mean[fitted], covariance[np.ix_(fitted, fitted)] = self.m0, self.p0 * np.outer(wider, wider)
         covariance[range(d), range(d)] *= together.rest
-        mapped = np.zeros((d + 1, self.learner.traits))
-        mapped[:, :told] = self.trait_map
-        mapped[:d, told : told + many] = _SHARP * np.sqrt(np.diag(self.p0)[:d, None]) * together.loadings
+        mapped = np.zeros((d + 1, directions + self.learner.traits))
+        mapped[:d, :many] = np.sqrt(np.diag(self.p0)[:d, None]) * together.loadings
+        mapped[:, directions:] = self.trait_map
         mapped[d] -= self.centre * mapped[:d].sum(axis=0)
-        apart = np.eye(n)
+        apart = np.eye(len(mean))
         apart[d, :d] = -self.centre
-        mean, covariance = apart @ np.append(self.m0, np.zeros(n - self.n)), apart @ covariance @ apart.T
+        mean, covariance = apart @ mean, apart @ covariance @ apart.T
         return Prior(
             mean[:d],
             "population",
             float(mean[d]),
             covariance=(covariance + covariance.T) / 2.0,
             label_noise=self.learner.label_noise,
-            traits=mean[d + 1 :],
+            traits=mean[d + 1 + directions :],
             trait_map=mapped,
         ).with_content_version("population")
 

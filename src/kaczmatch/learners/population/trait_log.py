@@ -45,21 +45,22 @@ class SiteLog:
         )
 
     def traits_at(self, model: TraitModel, expected: Matrix, *, viewer: Integers, candidate: Integers, at: Integers) -> Matrix:
-        """Traits and doubts of candidates to viewers at given moments, from strictly earlier sites of others; a row each.
+        """What viewers know of candidates at given moments, doubts included, from strictly earlier sites of others; a row each.
 
-        `expected` has the expected traits of each candidate. A viewer of -1 has given no site.
+        `expected` is what tags say of each candidate. A viewer of -1 has given no site.
         """
         many = len(expected)
         pairs, pair = np.unique(self.rater * many + self.candidate, return_inverse=True)
-        found = np.empty((len(candidate), 2 * model.learner.traits))
+        sums = 2 * model.learner.traits
+        found = np.empty((len(candidate), model.learner.said_width))
         _answer(
             np.argsort(self.at, kind="stable"),
             self.at,
             self.candidate,
             pair.astype(np.int64),
             self.sites,
-            np.zeros((many, found.shape[1]), np.int64),
-            np.zeros((len(pairs) + 1, found.shape[1]), np.int64),  # the last is of pairs without a site
+            np.zeros((many, sums), np.int64),
+            np.zeros((len(pairs) + 1, sums), np.int64),  # the last is of pairs without a site
             np.argsort(at, kind="stable"),
             at,
             candidate,
@@ -77,7 +78,7 @@ class SiteLog:
 class FollowedLog:
     """A log with what each swipe's user could know of the candidate's traits, and what the swipe said of them."""
 
-    said: Matrix  # traits and doubts as shown, a row per swipe
+    said: Matrix  # directions, traits and doubts as shown, a row per swipe
     sites: Sites
 
 
@@ -97,7 +98,7 @@ def follow_traits(model: TraitModel, log: SwipeLog, user: Integers, start: SiteL
     np.add.at(own, pair[len(user) :], start.sites)
     begin = start_working_cells(learner, model.prior, log.dimensions)
     users = int(user.max(initial=-1)) + 1
-    found = FollowedLog(np.empty((len(user), 2 * learner.traits)), np.empty((len(user), 2 * learner.traits), np.int32))
+    found = FollowedLog(np.empty((len(user), learner.said_width)), np.empty((len(user), 2 * learner.traits), np.int32))
     _follow(
         np.lexsort((np.arange(len(user)), log.at)),
         log.at,

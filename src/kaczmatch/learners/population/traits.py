@@ -120,7 +120,11 @@ class TraitModel:
     def trait_map(self) -> Matrix:
         """W; zeros before the first fit."""
         known = self.prior.trait_map
-        return np.zeros((self.prior.dimensions + 1, self.learner.traits)) if known is None else known
+        return np.zeros((self.prior.dimensions + 1, self._from_tags)) if known is None else known
+
+    @property
+    def _from_tags(self) -> int:
+        return self.learner.directions + self.learner.traits
 
     @property
     def half_life(self) -> float:
@@ -128,11 +132,11 @@ class TraitModel:
         return self.half_life_days * _DAY * 1e6
 
     def expected(self, features: Features) -> Matrix:
-        """ζ of each row of features."""
+        """Directions and ζ of each row of features."""
         return self._expected(self._rows(features))
 
     def _expected(self, rows: Matrix) -> Matrix:
-        found, known = np.zeros((len(rows), self.learner.traits)), self.prior.grown(rows.shape[1]).trait_map
+        found, known = np.zeros((len(rows), self._from_tags)), self.prior.grown(rows.shape[1]).trait_map
         if known is not None:
             expect_traits(rows, known, found)
         return found
@@ -152,17 +156,31 @@ class TraitModel:
         return found
 
     def shown(self, features: Features, traits: CandidateTraits, at: datetime | float, *, own: Sites | None = None) -> Vector:
-        """A candidate's traits and doubts at a moment, without what the viewer said (`own`): what `ShownCandidate` takes."""
+        """A candidate's directions, traits and doubts at a moment, without what the viewer said (`own`), for `ShownCandidate`."""
         rows = self._rows(features)
         return np.asarray(self.shown_many(rows, traits.sums[None], microsecond(at), None if own is None else own[None])[0])
 
     def shown_many(self, features: Matrix, sums: Sums, at: int, own: Sites | None = None) -> Matrix:
         """The same of many candidates, one usable row each, at one moment in microseconds."""
-        found = np.empty((len(features), 2 * self.learner.traits))
+        found = np.empty((len(features), self.learner.said_width))
         size = age_factor(at - self.reference, self.half_life)
         own_sums = np.zeros_like(sums) if own is None else own.astype(np.int64)
         _read_many(self._expected(features), sums, own_sums, size, found)
         return found
+
+
+def unfitted_prior(learner: ProbitTraits, dimensions: int) -> Prior:
+    """Where people start with traits before any fit: no tag counts, and nothing is known of anybody's traits."""
+    start, from_tags = Prior(np.zeros(dimensions), "start", threshold=0.0), learner.directions + learner.traits
+    state = learner.start(start)
+    return Prior(
+        start.weights,
+        threshold=0.0,
+        version="unfitted",
+        covariance=learner.covariance(state),
+        traits=learner.mean(state)[-learner.traits :],
+        trait_map=np.zeros((dimensions + 1, from_tags)),
+    ).with_content_version("unfitted")
 
 
 @compiled
@@ -176,10 +194,11 @@ def write_site(
     cells: Vector, start: Vector, features: Vector, expected: Vector, label: float, parameters: Vector, size: float, site: Sites
 ) -> None:
     """Λ and H of one decision, guarded, as whole numbers. `start` are the cells of an account without history."""
-    traits = expected.shape[0]
-    said = np.ones(2 * traits)
-    said[:traits] = expected
-    x = trait_coordinates(features, said, traits)
+    traits, from_tags = site.shape[0] // 2, expected.shape[0]
+    directions = from_tags - traits
+    said = np.ones(from_tags + traits)
+    said[:from_tags] = expected
+    x = trait_coordinates(features, said, traits, directions)
     n = x.shape[0]
     if n == 0:
         site[:] = 0
@@ -199,9 +218,10 @@ def write_site(
         weight, row = cells[i], i - alone
         usual = math.sqrt(start[i] * start[i] + start[n + alone + row * (row + 3) // 2])
         precision = h * weight * weight / (1.0 - h * weight * weight)
-        shift = (expected[k] + label * g * weight / root) * (1.0 + precision) - expected[k]
+        trait = expected[directions + k]
+        shift = (trait + label * g * weight / root) * (1.0 + precision) - trait
         heard = min(1.0, new_loud * usual / max(loud * abs(weight), 1e-300))
-        guard_site(heard * precision, heard * shift, LARGEST_PRECISION, expected[k], size, site, k)
+        guard_site(heard * precision, heard * shift, LARGEST_PRECISION, trait, size, site, k)
 
 
 @compiled
@@ -227,14 +247,17 @@ def guard_site(precision: float, shift: float, largest: float, expected: float, 
 
 @compiled
 def read_traits(expected: Vector, total: Sums, own: Sums, size: float, said: Vector) -> None:
-    """Traits and doubts from the sums without the viewer's own site."""
-    traits = expected.shape[0]
+    """Directions as they are, then traits and doubts from the sums without the viewer's own site."""
+    traits, from_tags = total.shape[0] // 2, expected.shape[0]
+    directions = from_tags - traits
+    said[:directions] = expected[:directions]
     for k in range(traits):
+        trait = expected[directions + k]
         precision = 1.0 + (total[k] - own[k]) / (UNITS * size)
         far = FARTHEST * (precision - 1.0) / precision
-        moved = (expected[k] + (total[traits + k] - own[traits + k]) / (UNITS * size)) / precision - expected[k]
-        said[k] = expected[k] + min(max(moved, -far), far)
-        said[traits + k] = 1.0 / precision
+        moved = (trait + (total[traits + k] - own[traits + k]) / (UNITS * size)) / precision - trait
+        said[directions + k] = trait + min(max(moved, -far), far)
+        said[from_tags + k] = 1.0 / precision
 
 
 @compiled

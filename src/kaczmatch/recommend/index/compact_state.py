@@ -114,7 +114,7 @@ def typical_quadratic_form(learner: Learner, vocabulary: Vocabulary) -> Vector:
 
 def said_columns(learner: Learner) -> tuple[int, int]:
     """How many numbers others say of a candidate, and how many doubts come with them: appeal has none."""
-    return (learner.traits, learner.traits) if isinstance(learner, ProbitTraits) else (1, 0)
+    return (learner.directions + learner.traits, learner.traits) if isinstance(learner, ProbitTraits) else (1, 0)
 
 
 def _eight_bit_scale(weights: Array) -> Array:

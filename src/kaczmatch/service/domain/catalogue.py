@@ -13,12 +13,11 @@ import numpy as np
 
 from kaczmatch.core.errors import InvalidInput
 from kaczmatch.core.moments import microsecond
-from kaczmatch.learners.belief.probit import Probit
-from kaczmatch.learners.belief.probit_diagonal import ProbitDiagonal
 from kaczmatch.learners.belief.probit_traits import ProbitTraits
 from kaczmatch.learners.contract import Learner, ProbabilisticLearner
 from kaczmatch.learners.logs.event_fold import EventFold
 from kaczmatch.learners.population.traits import TraitModel
+from kaczmatch.learners.population.with_or_without import without_traits
 from kaczmatch.learners.prior import Prior
 from kaczmatch.learners.registry import learner
 from kaczmatch.recommend.people.vocabulary import Term, Vocabulary
@@ -30,7 +29,6 @@ BUILDING, IN_USE, RETIRED, REJECTED = "building", "in use", "retired", "rejected
 ACTIVE_VERSIONS: RecordKey = (ActiveVersions, (SINGLE_ROW,))
 # A setting of a model beside those of its learner. A stored model without it was learned from every answer.
 FIRST_ANSWERS_ONLY: Final = "first_answers_only"
-NONE_TRIED: Final = "[]"  # the `selection` of a model whose number of traits is a fit's to choose, before the first fit
 TRAIT_HALF_LIFE_DAYS: Final = "trait_half_life_days"  # of a model with traits, from the settings when it was made
 
 
@@ -107,9 +105,8 @@ def _fold_of(reader: Reader, model: int, dimensions_of: Callable[[int], int]) ->
     if found is None or prior is None:
         raise RuntimeError(f"there is no model {model} in the store, or not its prior")
     settings = json.loads(found.settings)
-    rule, once = model_learner(found.learner, settings), bool(settings.get(FIRST_ANSWERS_ONLY, False))
-    start = Prior.from_bytes(prior.data)
-    traits = None
+    start, once = Prior.from_bytes(prior.data), bool(settings.get(FIRST_ANSWERS_ONLY, False))
+    rule, traits = learner_from(start, found.learner, settings), None
     if isinstance(rule, ProbitTraits):
         half_life = settings[TRAIT_HALF_LIFE_DAYS]
         traits = TraitModel(learner=rule, prior=start, half_life_days=half_life, reference=microsecond(found.created))
@@ -143,19 +140,10 @@ def model_learner(slug: str, settings: Mapping[str, Any]) -> Learner:
     return rule
 
 
-def without_traits(rule: ProbitTraits, settings: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-    """The learner that takes the place of `probit-traits` where there are no traits, and its settings."""
-    return (Probit if rule.full else ProbitDiagonal).slug, {"appeal": True, **_shared(settings)}
-
-
-def with_traits(slug: str, settings: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-    """The way back from `without_traits`: fits choose again how many there are."""
-    return ProbitTraits.slug, {"full": slug == Probit.slug, **_shared(settings)}
-
-
-def _shared(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings that mean the same with traits and without."""
-    return {name: settings[name] for name in ("half_life_days", "false_alarms") if name in settings}
+def learner_from(prior: Prior, slug: str, settings: Mapping[str, Any]) -> Learner:
+    """The learner of a model that starts from a prior. With `probit-traits` it is the prior that has traits, or not."""
+    rule = model_learner(slug, settings)
+    return without_traits(rule) if isinstance(rule, ProbitTraits) and not prior.traits.size else rule
 
 
 def model_record(

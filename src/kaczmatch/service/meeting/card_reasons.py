@@ -90,9 +90,10 @@ class CardReasons:
         if not known or model is None or not isinstance(learner, ProbitTraits):
             return told
         heard = np.array([said[card] for card in known])
-        beyond = heard[:, : learner.traits] - model.expected(features[known])
+        traits, doubts = heard[:, learner.directions : -learner.traits], heard[:, -learner.traits :]
+        beyond = traits - model.expected(features[known])[:, learner.directions :]
         weights = learner.mean(state)[-learner.traits :]
-        told[known] = np.sum(np.where(heard[:, learner.traits :] <= _MOST_DOUBT, weights * beyond, 0.0), axis=1)
+        told[known] = np.sum(np.where(doubts <= _MOST_DOUBT, weights * beyond, 0.0), axis=1)
         return told
 
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import astuple, dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from typing import Any, NamedTuple, final
@@ -14,7 +13,7 @@ import numpy as np
 from kaczmatch.core.swipes import SwipeLog
 from kaczmatch.learners.belief.probit_traits import ProbitTraits
 from kaczmatch.learners.contract import Learner
-from kaczmatch.learners.population.population_fit import CHOICES, FittedPopulation, fit_population
+from kaczmatch.learners.population.population_fit import FittedPopulation, fit_population
 from kaczmatch.learners.population.prior_fit import fit_prior
 from kaczmatch.learners.prior import Prior
 from kaczmatch.recommend.decks.policy import Experience
@@ -23,12 +22,10 @@ from kaczmatch.recommend.samplers.contract import BeliefSampler
 from kaczmatch.service.domain.catalogue import (
     FIRST_ANSWERS_ONLY,
     IN_USE,
-    NONE_TRIED,
     model_learner,
     model_record,
     neutral_prior,
     terms_json,
-    without_traits,
 )
 from kaczmatch.service.domain.config import ServiceConfig
 from kaczmatch.service.domain.context import Context
@@ -88,8 +85,8 @@ def _fitted_prior(swipes: Sequence[_FittedSwipe], rule: Learner, neutral: Prior)
     return fit_prior(rule, _log_of(swipes, neutral.dimensions), neutral=neutral)
 
 
-def _fitted_population(swipes: Sequence[_FittedSwipe], dimensions: int, choices: Sequence[int], full: bool) -> FittedPopulation:
-    return fit_population(_log_of(swipes, dimensions), choices=choices, full=full)
+def _fitted_population(swipes: Sequence[_FittedSwipe], dimensions: int, rule: ProbitTraits) -> FittedPopulation:
+    return fit_population(_log_of(swipes, dimensions), learner=rule)
 
 
 def _sites(found: FittedPopulation, candidates: Sequence[str]) -> list[FittedSite]:
@@ -112,22 +109,17 @@ def check_learner(rule: Learner, config: ServiceConfig) -> None:
 @final
 @dataclass(frozen=True, slots=True)
 class FittedModel:
-    """A learner, its settings and the prior that was fitted; as JSON, which numbers of traits were tried; and fitted sites."""
+    """A learner, its settings, and the prior and the sites that were fitted."""
 
     learner: str
     settings: Mapping[str, Any]
     prior: Prior
-    selection: str = ""
     sites: Sequence[FittedSite] = ()
 
 
 def unfitted(slug: str, settings: Mapping[str, Any], dimensions: int) -> FittedModel:
-    """A model before any fit. How many traits there are is for fits to choose; until then there are none."""
-    rule, selection = model_learner(slug, settings), ""
-    if isinstance(rule, ProbitTraits) and "traits" not in settings:
-        slug, settings = without_traits(rule, settings)
-        rule, selection = model_learner(slug, settings), NONE_TRIED
-    return FittedModel(slug, settings, neutral_prior(rule, dimensions), selection)
+    """A model before any fit."""
+    return FittedModel(slug, settings, neutral_prior(model_learner(slug, settings), dimensions))
 
 
 @final
@@ -150,8 +142,7 @@ class Models:
             transaction.put(StoredVocabulary(version=1, terms=terms_json(vocabulary), at=now))
             transaction.put(StoredPrior(version=first.prior.version, data=first.prior.to_bytes()))
             half_life = self.context.config.appeal.half_life_days
-            model = model_record(1, first.learner, first.settings, first.prior, IN_USE, now, half_life)
-            transaction.put(replace(model, selection=first.selection))
+            transaction.put(model_record(1, first.learner, first.settings, first.prior, IN_USE, now, half_life))
             current = ActiveVersions(model=1, building=0, vocabulary=1)
             transaction.put(current)
             return current
@@ -167,31 +158,27 @@ class Models:
         """A new version of the vocabulary: names added, renamed, retired."""
         return change_vocabulary(self.context, change)
 
-    def fit(self, slug: str, settings: Mapping[str, Any], *, choices: Sequence[int] = CHOICES) -> FittedModel | None:
-        """What people like, from those who have swiped; None where they are too few to say.
+    def fit(self, slug: str, settings: Mapping[str, Any], *, before: int | None = None) -> FittedModel | None:
+        """What people like, from those who have swiped, by events `before` a number; None where they are too few to say.
 
-        For `probit-traits` it also selects, among `choices`, how many traits it pays to have. Where it pays to have none, that
-        is `probit-diag`, or `probit` where covariances of tags are kept.
+        For `probit-traits` the prior has traits where they pay.
         """
         with self.context.store.read() as reader:
             current = self.context.catalogue.current(reader)
             dimensions = self.context.catalogue.vocabulary(reader, current.vocabulary).dimensions
         rule = model_learner(slug, settings)
-        histories = list(self._histories(current.model, bool(settings.get(FIRST_ANSWERS_ONLY, True))))
+        histories = list(self._histories(current.model, bool(settings.get(FIRST_ANSWERS_ONLY, True)), before))
         if len(histories) < _ENOUGH_PEOPLE:
             return None
         swipes = [swipe for some in histories for swipe in some]
         if not isinstance(rule, ProbitTraits):
             prior: Prior = self.context.compute(partial(_fitted_prior, swipes, rule, neutral_prior(rule, dimensions)))
             return FittedModel(slug, settings, prior)
-        found: FittedPopulation = self.context.compute(partial(_fitted_population, swipes, dimensions, choices, rule.full))
-        tried = json.dumps([astuple(one) for one in found.choices])
-        if not found.traits:
-            return FittedModel(*without_traits(rule, settings), found.prior, tried)
+        found: FittedPopulation = self.context.compute(partial(_fitted_population, swipes, dimensions, rule))
         sites = _sites(found, list(dict.fromkeys(swipe.candidate for swipe in swipes)))
-        return FittedModel(slug, {**settings, "traits": found.traits}, found.prior, tried, sites)
+        return FittedModel(slug, settings, found.prior, sites)
 
-    def _histories(self, model: int, first_answers_only: bool) -> Iterator[list[_FittedSwipe]]:
+    def _histories(self, model: int, first_answers_only: bool, before: int | None) -> Iterator[list[_FittedSwipe]]:
         """The last swipes of people who have swiped, spread over all of them. It rests after every few."""
         with self.context.store.read() as reader:
             apart = max(1, -(-reader.count(StoredState, model=model) // _MOST_FITTED))
@@ -206,7 +193,8 @@ class Models:
                     last, skip = found[0].user, apart - 1
                     events = reader.find(Event, user=last, newest=True, limit=_MOST_EVENTS)[::-1]
                     swipes = swipes_learned_from(events, first_answers_only=first_answers_only)
-                    some.append([_FittedSwipe.of(event) for event in with_features(reader, swipes[-_MOST_SWIPES:])])
+                    known = [swipe for swipe in swipes if before is None or swipe.number < before][-_MOST_SWIPES:]
+                    some.append([_FittedSwipe.of(event) for event in with_features(reader, known)])
             yield from (swipes for swipes in some if swipes)  # of somebody who has started anew, nothing is left
             if len(some) < _AT_ONCE:
                 return

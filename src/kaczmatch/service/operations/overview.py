@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Sequence
@@ -19,8 +18,6 @@ from kaczmatch.schemas.operators import (
     PeopleSample,
     PolicyUse,
     SuspiciousAccount,
-    TraitSelection,
-    TriedTraits,
     WebhookStatus,
 )
 from kaczmatch.service.domain.context import Context
@@ -59,7 +56,7 @@ def overview(context: Context) -> Overview:
     now = context.clock()
     with context.store.read() as reader:
         current = context.catalogue.current(reader)
-        model = reader.get(Model, current.model)
+        model, fold = reader.get(Model, current.model), context.catalogue.fold(reader, current.model)
         people = reader.count(Person)
         lines = reader.find(Event, newest=True, limit=_MOST)
         decks = [one for one in reader.find(StoredDeck, newest=True, limit=_MOST) if one.at > now - _WINDOW]
@@ -82,7 +79,7 @@ def overview(context: Context) -> Overview:
             prior="" if model is None else model.prior,
             model_from=None if model is None else model.used_from,
             refit=model is not None and model.refit,
-            traits=_traits(model),
+            traits=fold.traits is not None if model is not None and model.learner == ProbitTraits.slug else None,
             webhooks=webhook_status(reader),
             like_rate=len(likes) / len(swipes) if swipes else None,
             match_rate=sum(one.match is not None for one in likes) / len(likes) if likes else None,
@@ -101,20 +98,6 @@ def overview(context: Context) -> Overview:
             like_everybody=_suspects(reader, {one.user for one in swipes}),
             sample=PeopleSample(events=len(lines), cards=len(cards), people=len(recent)),
         )
-
-
-def _traits(model: Model | None) -> TraitSelection | None:
-    """How many traits the model has, and how well each number that was tried predicted."""
-    if model is None or not (model.selection or model.learner == ProbitTraits.slug):
-        return None
-    tried = [
-        TriedTraits(traits=traits, log_loss=loss, behind=behind, error=error, ahead=ahead[0] if ahead else None)
-        for traits, loss, behind, error, *ahead in json.loads(model.selection or "[]")
-    ]
-    chosen = int(json.loads(model.settings).get("traits", ProbitTraits().traits)) if model.learner == ProbitTraits.slug else 0
-    losses = {one.traits: one.log_loss for one in tried}
-    explained = 1.0 - losses[chosen] / losses[0] if chosen in losses and losses.get(0) else None
-    return TraitSelection(traits=chosen, explained=explained, tried=tuple(tried))
 
 
 def webhook_status(reader: Reader) -> WebhookStatus:

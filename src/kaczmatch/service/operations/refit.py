@@ -7,14 +7,14 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import final
 
-from kaczmatch.learners.belief.probit_traits import ProbitTraits
-from kaczmatch.service.domain.catalogue import FIRST_ANSWERS_ONLY, with_traits
+from kaczmatch.service.domain.catalogue import FIRST_ANSWERS_ONLY
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.locks import REFIT
 from kaczmatch.service.domain.records import SINGLE_ROW, Event, LastRefit, Model, StoredState
 from kaczmatch.service.domain.store import Reader, Transaction
 from kaczmatch.service.domain.store_parts import StoreParts
 from kaczmatch.service.operations.models import Models
+from kaczmatch.service.operations.recent_loss import latest_from
 from kaczmatch.service.operations.relearning import Progress, Relearning
 
 
@@ -29,23 +29,19 @@ class Refit:
     def run(self, on_progress: Progress | None = None) -> str | None:
         """Fit and switch. Returns the version of the new prior.
 
-        None: too few people have swiped, nothing has changed, or the last day's swipes are predicted better as it is.
+        None: too few people have swiped, nothing has changed, or it does not predict the latest swipes better.
         """
         with self.context.store.read() as reader:
-            current = self.context.catalogue.current(reader)
+            current, latest = self.context.catalogue.current(reader), latest_from(reader)
             model = reader.get(Model, current.model)
         if model is None:
             return None
         settings = {FIRST_ANSWERS_ONLY: False} | json.loads(model.settings)  # learned as before, from another start
-        # Where the last fit chose to have no traits, or there was none yet, this one may choose otherwise.
-        chosen = model.learner, settings
-        if model.selection and model.learner != ProbitTraits.slug:
-            chosen = with_traits(model.learner, settings)
-        fitted = Models(self.context).fit(*chosen)
+        fitted = Models(self.context).fit(model.learner, settings, before=latest)
         if fitted is None or fitted.prior.version == model.prior:
             return None
         number = Relearning(self.context, self.parts).relearn(
-            fitted.learner, fitted.settings, fitted.prior, on_progress, refit=True, selection=fitted.selection, sites=fitted.sites
+            fitted.learner, fitted.settings, fitted.prior, on_progress, refit=True, sites=fitted.sites
         )
         return fitted.prior.version if number else None
 

@@ -16,7 +16,7 @@ from typing import Any, final
 
 from kaczmatch.learners.belief.probit_traits import ProbitTraits
 from kaczmatch.learners.prior import Prior
-from kaczmatch.service.domain.catalogue import BUILDING, IN_USE, REJECTED, RETIRED, model_learner, model_record
+from kaczmatch.service.domain.catalogue import BUILDING, IN_USE, REJECTED, RETIRED, learner_from, model_record
 from kaczmatch.service.domain.changes import live_processes
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.feature_snapshots import with_features
@@ -35,7 +35,7 @@ from kaczmatch.service.domain.refusals import Conflict
 from kaczmatch.service.domain.store import Reader, Transaction
 from kaczmatch.service.domain.store_parts import StoreParts
 from kaczmatch.service.operations.models import check_learner
-from kaczmatch.service.operations.recent_loss import predicts_as_well
+from kaczmatch.service.operations.recent_loss import predicts_better
 from kaczmatch.service.operations.trait_pass import FEW, FittedSite, LookedAt, TraitPass
 from kaczmatch.service.operations.unused_models import drop_unused, models_left_over
 
@@ -66,15 +66,14 @@ class Relearning:
         on_progress: Progress | None = None,
         *,
         refit: bool = False,
-        selection: str = "",
         sites: Sequence[FittedSite] = (),
     ) -> int:
         """Learn by another model: fold everybody's log under it while the old one goes on, then switch at once.
 
         Swipes that come meanwhile are learned by both. If the process dies, the old model stays in use and `resume` goes on. A
-        refit that predicts the last day's swipes worse than the model in use is not put in use: returns 0 then.
+        refit that does not predict the latest swipes better than the model in use is not put in use: returns 0 then.
         """
-        rule = model_learner(slug, settings)
+        rule = learner_from(prior, slug, settings)
         check_learner(rule, self.context.config)
 
         def begin(transaction: Transaction) -> int:
@@ -86,7 +85,7 @@ class Relearning:
             new = model_record(
                 number, slug, settings, prior, BUILDING, self.context.clock(), self.context.config.appeal.half_life_days
             )
-            transaction.put(replace(new, refit=refit, selection=selection))
+            transaction.put(replace(new, refit=refit))
             transaction.put(replace(current, building=number, building_traits=isinstance(rule, ProbitTraits)))
             return number
 
@@ -113,7 +112,7 @@ class Relearning:
         if before is None or stored is None:
             raise Conflict("no other model has been in use: there is nothing to go back to")
         prior, settings = Prior.from_bytes(stored.data), json.loads(before.settings)
-        return self.relearn(before.learner, settings, prior, on_progress, selection=before.selection)
+        return self.relearn(before.learner, settings, prior, on_progress)
 
     def resume(self, on_progress: Progress | None = None) -> int:
         """Finish what was interrupted or could not be done yet. Returns the model that was being built, or 0."""
@@ -144,7 +143,7 @@ class Relearning:
             built = found is not None
         if not built:
             return
-        if model is not None and model.refit and not predicts_as_well(self.context, current.model, number):
+        if model is not None and model.refit and not predicts_better(self.context, current.model, number):
             self.context.store.write(partial(self._reject, number), locks=[MODELS]).result()
             return
         locks = [MODELS, CHANGES, *([EVERYTHING] if current.building_traits else [])]

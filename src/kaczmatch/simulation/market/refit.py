@@ -15,7 +15,7 @@ from kaczmatch.core.vectors import Integers, Matrix, Vector
 from kaczmatch.learners.belief.probit_traits import ProbitTraits
 from kaczmatch.learners.logs.event_fold import EventFold, TrackedState
 from kaczmatch.learners.population.appeal import AppealModel, AppealTracker
-from kaczmatch.learners.population.population_fit import CHOICES, fit_population
+from kaczmatch.learners.population.population_fit import fit_population
 from kaczmatch.learners.population.trait_log import SiteLog
 from kaczmatch.learners.population.traits import CandidateTraits, Sites, TraitModel
 from kaczmatch.learners.state import State
@@ -97,9 +97,9 @@ class Refitted:
 @final
 @dataclass(frozen=True, slots=True)
 class Refits:
-    """Numbers of traits from which a refit selects, and whether covariances of tags are kept."""
+    """Whether a refit has traits (None: where they pay), and whether covariances of tags are kept."""
 
-    choices: tuple[int, ...] = CHOICES
+    traits: bool | None = None
     full: bool = False
 
 
@@ -113,7 +113,7 @@ def refit(decided: Sequence[MarketDecision], features: Matrix, refits: Refits, s
         label=[each.label for each in decided],
         at=moments,
     )
-    population = fit_population(log, choices=refits.choices, full=refits.full, seed=seed)
+    population = fit_population(log, learner=ProbitTraits(full=refits.full), traits=refits.traits, seed=seed)
     heard: Heard
     said: Vector | Matrix
     if isinstance(population.learner, ProbitTraits) and population.sites is not None:

@@ -35,7 +35,7 @@ def decisions(seed: int = 0, people: int = 12, rounds: int = 4) -> list[MarketDe
 def test_everybody_who_decided_is_folded_again_and_hears_only_others() -> None:
     features = (np.random.default_rng(1).random((12, 5)) < 0.5).astype(float)
     decided = decisions()
-    found = refit(decided, features, Refits((2,)), 0)
+    found = refit(decided, features, Refits(True), 0)
     assert isinstance(found.fold.learner, ProbitTraits)
     assert sorted(found.tracked) == list(range(12))
     assert all(each.swipes == 12 for each in found.tracked.values())
@@ -49,28 +49,28 @@ def test_everybody_who_decided_is_folded_again_and_hears_only_others() -> None:
 def test_without_traits_appeal_is_heard_as_if_from_the_beginning() -> None:
     features = (np.random.default_rng(1).random((12, 5)) < 0.5).astype(float)
     decided, heard, later = decisions(), HeardAppeal(), NOW + timedelta(days=9)
-    found = refit(decided, features, Refits((0,)), 0)
+    found = refit(decided, features, Refits(False), 0)
     for each in decided:
         heard.record(found.fold.start.state, each.viewer, each.candidate, each.label, each.at)
     assert [found.heard.of(one, 3, later) for one in range(12)] == [heard.of(one, 3, later) for one in range(12)]
     assert found.fold.prior.version.startswith("population-")
 
 
-def test_a_population_may_select_traits_once_and_none_the_next_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    selected = iter([Refits((2,)), Refits((0,)), Refits((0,), full=True), Refits((2,))])
+def test_a_population_may_have_traits_once_and_none_the_next_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    selected = iter([Refits(True), Refits(False), Refits(False, full=True), Refits(True)])
 
     def selecting(decided: Sequence[MarketDecision], features: Matrix, _: Refits, seed: int) -> Refitted:
         return refit(decided, features, next(selected), seed)
 
     monkeypatch.setattr(engine, "refit", selecting)
     here, pace = town("archetypes", 3, Census(side=8, tags=6)), Pace(rounds=5, deck=1)
-    assert len(play(here, lambda *_: UNIFORM, pace, MarketSettings(refits=Refits((0, 2))))) == len(here) * pace.cards
+    assert len(play(here, lambda *_: UNIFORM, pace, MarketSettings(refits=Refits()))) == len(here) * pace.cards
 
 
-@pytest.mark.parametrize("traits", [0, 2])
-def test_a_refitted_market_is_the_same_each_time(traits: int) -> None:
+@pytest.mark.parametrize("traits", [False, True])
+def test_a_refitted_market_is_the_same_each_time(traits: bool) -> None:
     here, pace = town("archetypes", 3, Census(side=8, tags=6)), Pace(rounds=2, deck=2)
-    first, again = (play(here, lambda *_: UNIFORM, pace, MarketSettings(refits=Refits((traits,)))) for _ in range(2))
+    first, again = (play(here, lambda *_: UNIFORM, pace, MarketSettings(refits=Refits(traits))) for _ in range(2))
     assert len(first) == len(here) * pace.cards
     assert np.array_equal(first.candidate, again.candidate)
     assert 0.0 <= outcome(first, here).of_possible <= 1.0

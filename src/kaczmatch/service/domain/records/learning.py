@@ -94,7 +94,7 @@ class SeenTraits(Record):
     user: PersonId
     swipe: str  # the id of the swipe
     candidate: PersonId
-    said: bytes  # traits and doubts, float64, without the user's own site; empty: the model has not come to the swipe yet
+    said: bytes  # directions, traits and doubts, float64, without the user's own site; empty: the model has yet to see the swipe
     site: bytes  # int32; empty: not the user's first answer to the candidate, which is the one that counts
 
 
@@ -153,7 +153,10 @@ class StoredPrior(Record):
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Model(Record):
-    """A learner with its settings and prior. One is in use; while another is being built it learns along."""
+    """A learner with its settings and prior. One is in use; while another is being built it learns along.
+
+    Whether a model of `probit-traits` has traits is in its prior: before the first fit, and where they do not pay, it has none.
+    """
 
     table = "models"
     key = ("id",)
@@ -165,7 +168,6 @@ class Model(Record):
     status: str  # building, in use, retired, or rejected: a refit that was worse than the model in use
     created: datetime
     used_from: datetime | None = None  # when it took the place of the one before; None: from the start, or not yet
-    selection: str = ""  # JSON: the numbers of traits that were tried, and how well each predicted; empty: none were
     refit: bool = False  # the learner is that of the model before, from a prior that was fitted again
 
 

@@ -333,7 +333,6 @@ def upgrade() -> None:
         sa.Column("status", TEXT, nullable=False),
         sa.Column("created", sa.BigInteger(), nullable=False),
         sa.Column("used_from", sa.BigInteger(), nullable=True),
-        sa.Column("selection", TEXT, nullable=False),
         sa.Column("refit", sa.Boolean(), nullable=False),
         sa.PrimaryKeyConstraint("id"),
         sqlite_with_rowid=False,

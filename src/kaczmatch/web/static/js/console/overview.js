@@ -31,7 +31,7 @@ export function matching(overview) {
     [whole(overview.matches), "matches", "in all"],
     [overview.exposure_gini === null ? "–" : overview.exposure_gini.toFixed(2), "Gini of exposure", overview.exposure_gini === null ? "nobody was shown yet" : `the lowest it could be: ${overview.exposure_gini_lowest.toFixed(2)}`],
     [overview.learner, "learner in use", learned(overview), "words"],
-    ...traits(overview.traits),
+    ...(overview.traits === null ? [] : [[overview.traits ? "yes" : "no", "traits", overview.traits ? "they pay, as the last fit found" : "not fitted yet, or they do not pay", "words"]]),
   ]);
   byId("reports-count").textContent = overview.open_reports || "";
   const decks = overview.policies.reduce((sum, one) => sum + one.decks, 0);
@@ -70,14 +70,6 @@ function bars(values, width, low = Math.min(...values), high = Math.max(...value
 function learned({ prior, model_from, refit }) {
   const since = model_from === null ? "" : `, ${refit ? "fitted again" : "in use since"} ${new Date(model_from).toLocaleString()}`;
   return prior === "" ? "" : `prior ${prior.slice(0, 10)}${since}`;
-}
-
-/** A tile where the number of traits is chosen: which, why, and how much they explain. */
-function traits(selection) {
-  if (selection === null) return [];
-  const tried = selection.tried.map((one) => `${one.traits}: ${one.log_loss.toFixed(4)}`).join(", ");
-  const gain = selection.explained === null ? "" : `, ${percent(selection.explained)} less log-loss than with none`;
-  return [[whole(selection.traits), "traits", tried ? `the fewest near the best log-loss that rank better than none (${tried})${gain}` : "not fitted yet", "words"]];
 }
 
 function middle(values) {
