@@ -13,6 +13,8 @@ from typing import Any
 
 import pytest
 
+from kaczmatch.learners.belief.probit_traits import ProbitTraits
+from kaczmatch.learners.population.traits import unfitted_prior
 from kaczmatch.service.access.erased_tokens import ErasedTokens
 from kaczmatch.service.domain.answer_cache import AnswerCache
 from kaczmatch.service.domain.records import (
@@ -45,7 +47,7 @@ from kaczmatch.service.privacy.personal_data import PersonalData
 from kaczmatch.service.privacy.traces import TRACES
 from kaczmatch.service.transfer.file_export import export_batches
 from kaczmatch.storage import MemoryStore, SqlStore
-from worlds.town import Town
+from worlds.town import TAGS, Town
 
 
 class CountedTransaction:
@@ -85,6 +87,18 @@ def counted_commits(town: Town) -> Iterator[list[int]]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(town.context.store, "write", counting)
         yield rows
+
+
+def relearn_with_traits(town: Town) -> int:
+    return town.relearning.relearn("probit-traits", {}, unfitted_prior(ProbitTraits(), len(TAGS)))
+
+
+def town_with_traits() -> Town:
+    town = Town(MemoryStore(), learner="probit-traits", settings={})
+    relearn_with_traits(town)
+    town.world.follow()
+    town.relearning.resume()  # no process deals by the model without traits any more
+    return town
 
 
 def with_history(events: int) -> Town:
@@ -247,9 +261,9 @@ class Killed(BaseException):
     pass
 
 
-@pytest.mark.parametrize("settings", [{"learner": "probit-diag"}, {"learner": "probit-traits", "settings": {"traits": 2}}])
-def test_wherever_the_job_is_killed_everybody_is_consistent_and_the_next_one_finishes_it(settings: dict[str, Any]) -> None:
-    town = Town(MemoryStore(), **settings)
+@pytest.mark.parametrize("traits", [False, True])
+def test_wherever_the_job_is_killed_everybody_is_consistent_and_the_next_one_finishes_it(traits: bool) -> None:
+    town = town_with_traits() if traits else Town(MemoryStore())
     busy(town)
     town.erasing.begin("canary")
     assert verify(town.context).problems == ()
@@ -301,8 +315,7 @@ def test_an_erasure_that_fails_holds_up_no_other(monkeypatch: pytest.MonkeyPatch
 
 def test_a_model_with_traits_that_comes_to_swipes_on_a_person_who_is_gone() -> None:
     """It learns nothing from them, now and whenever a log is folded again."""
-    settings = {"learner": "probit-traits", "settings": {"traits": 2}}
-    town = Town(MemoryStore(), **settings)
+    town = town_with_traits()
     town.couples(4)
     for user, other, decision in (("w0", "m0", "like"), ("w0", "m1", "like"), ("w0", "m3", "skip"), ("w1", "m0", "pass")):
         town.swipe(user, other, decision)
@@ -310,10 +323,8 @@ def test_a_model_with_traits_that_comes_to_swipes_on_a_person_who_is_gone() -> N
     town.swipe("w0", "m2", id="last")
     for user in ("m1", "m3"):
         town.erasing.begin(user)
-    with town.context.store.read() as reader:
-        prior = town.context.catalogue.fold(reader, 1).prior
-    assert town.relearning.relearn(settings["learner"], settings["settings"], prior) == 2
-    assert {one.user for one in town.find(StoredTraits, model=2)} == {"m0", "m2"}
+    assert relearn_with_traits(town) == 3
+    assert {one.user for one in town.find(StoredTraits, model=3)} == {"m0", "m2"}
     assert verify(town.context).problems == ()
     assert [event.candidate for event, _ in town.preferences.growth("w0")] == ["m0", "m2"]
     assert {swipe.candidate for swipe, _ in town.ranking.why("w0", "m0").swipes} == {"m0", "m2"}
@@ -375,7 +386,7 @@ def test_a_job_that_is_told_to_stop_stops_and_lets_go() -> None:
 
 def test_a_rater_with_more_swipes_on_the_person_than_one_commit_takes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(removal, "_AT_A_TIME", 5)
-    town = Town(MemoryStore(), learner="probit-traits", settings={"traits": 2})
+    town = town_with_traits()
     town.couples(2)
     town.swipe_outside("w0", "m1", "pass")
     for place in range(12):
@@ -395,7 +406,7 @@ def test_a_rater_with_more_swipes_on_the_person_than_one_commit_takes(monkeypatc
 
 
 def test_people_who_rated_each_other_are_erased_together() -> None:
-    town = Town(MemoryStore(), learner="probit-traits", settings={"traits": 2})
+    town = town_with_traits()
     town.couples(3)
     for one, other in (("w0", "m0"), ("m0", "w0"), ("w0", "m1"), ("w1", "m0"), ("w1", "m1")):
         town.swipe(one, other)
