@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
+from datetime import timedelta
 from pathlib import Path
 from threading import Event as Signal
 from typing import Any
@@ -12,6 +13,7 @@ import pytest
 from sqlalchemy import event as hooks
 
 from kaczmatch.service.domain.records import RECORDS, AuditEntry, Change, Event, LogRecord, OutboxMessage
+from kaczmatch.service.domain.snapshot_files import SnapshotFiles
 from kaczmatch.service.domain.store import Cursor, Store, Transaction
 from kaczmatch.service.meeting.profiles import set_paused
 from kaczmatch.service.meeting.serving_index import ServingIndex
@@ -19,6 +21,7 @@ from kaczmatch.service.operations.maintenance import Maintenance
 from kaczmatch.service.operations.trait_pass import TraitPass
 from kaczmatch.storage import SqlStore
 from kaczmatch.storage.postgres import Postgres
+from worlds import snapshots
 from worlds.postgres import Server
 from worlds.stores import NOW, event, open_store, put
 from worlds.town import Town
@@ -95,6 +98,7 @@ def test_a_page_at_a_time(store: Store) -> None:
             names, cursor = became_visible(store, Event, cursor, 2)
             assert 1 <= len(names) <= 2
             found += names
+            assert cursor.newest == start.newest + len(found), "what is beyond a page is not read yet"
         assert found == [f"{place}" for place in range(7)]
         assert became_visible(store, Event, cursor)[0] == []
 
@@ -316,3 +320,27 @@ def test_a_model_is_built_up_to_where_no_event_can_turn_up(towns: tuple[Town, Sq
         assert next(turns, None) is None
         commit()
     assert trait_pass.last_event(lambda: True) == max(one.number for one in town.find(Event))
+
+
+def test_a_snapshot_that_is_written_beside_a_commit_that_hangs_can_be_used(
+    two: tuple[SqlStore, SqlStore], tmp_path: Path
+) -> None:
+    """What is dropped while it is written is in it: changes are kept for it as soon as its writer begins to read."""
+    store, other = two
+    town = snapshots.small_town(store, SnapshotFiles(tmp_path / "data" / "snapshot", least_people=0))
+    town.wait(days=8)  # the one that is there is too old: everybody is read from the store
+    town.world.follow()
+
+    def write() -> None:
+        with late(other, lambda tx: tx.append(Change(id="late", user="m1", at=town.now + timedelta(hours=1)))):
+            ServingIndex(town.context).write_snapshot()
+        town.wait(minutes=6)
+        Maintenance(town.context).run()
+
+    town.wait(minutes=1)
+    town.world.follow()
+    assert town.world.renew_snapshot(write)
+    town.world.follow()
+    index, built = snapshots.started(town)
+    assert built == []
+    assert snapshots.known(index, town) == snapshots.known(snapshots.from_store(town), town)

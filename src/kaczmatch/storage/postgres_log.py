@@ -79,13 +79,14 @@ def became_visible(
     if before.from_number is not None:
         rows = rows_of(connection, _beyond(codec(kind)), (before.from_number, limit))
         if len(rows) == limit:
-            return rows, Cursor(since.settled, newest, str(replace(before, from_number=rows[-1][0])))
+            return rows, Cursor(since.settled, max(since.newest, rows[-1][0]), str(replace(before, from_number=rows[-1][0])))
         return rows, _cursor(since, replace(before, from_number=None), before.snapshot)
     rows = _since(connection, codec(kind), before.snapshot, limit)
     found = [row[:-1] for row in rows]
     if len(rows) >= limit and int(rows[-1][-1]) >= before.snapshot.xmax:
         place = now.up_to(int(rows[-1][-1]), rows[-1][0])
-        return found, Cursor(since.settled, newest, str(replace(before, snapshot=place)))
+        reached = max(since.newest, *(row[0] for row in found))  # there are more: `newest` has not been read yet
+        return found, Cursor(since.settled, reached, str(replace(before, snapshot=place)))
     marked = before if now.xmin < before.before else seen
     if marked is seen and before.unsettled > since.settled:
         since = replace(since, settled=before.unsettled)

@@ -6,12 +6,15 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from threading import Barrier
 from typing import Any
 
 import pytest
 
+from kaczmatch.learners.belief.probit_traits import ProbitTraits
+from kaczmatch.learners.population.traits import unfitted_prior
 from kaczmatch.service.access.erased_tokens import ErasedTokens
 from kaczmatch.service.domain.answer_cache import AnswerCache
 from kaczmatch.service.domain.records import (
@@ -28,10 +31,12 @@ from kaczmatch.service.domain.records import (
     PersonCounters,
     SeenTraits,
     StoredLease,
+    StoredTraits,
 )
 from kaczmatch.service.domain.refusals import NotFound
 from kaczmatch.service.domain.scrubbing import Scrubbing
 from kaczmatch.service.domain.store import StoreUnavailable
+from kaczmatch.service.meeting.swipes import Swipe
 from kaczmatch.service.messages.feed import Feed
 from kaczmatch.service.operations.maintenance import Maintenance
 from kaczmatch.service.operations.timeline import OperatorActions
@@ -42,7 +47,7 @@ from kaczmatch.service.privacy.personal_data import PersonalData
 from kaczmatch.service.privacy.traces import TRACES
 from kaczmatch.service.transfer.file_export import export_batches
 from kaczmatch.storage import MemoryStore, SqlStore
-from worlds.town import Town
+from worlds.town import TAGS, Town
 
 
 class CountedTransaction:
@@ -82,6 +87,18 @@ def counted_commits(town: Town) -> Iterator[list[int]]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(town.context.store, "write", counting)
         yield rows
+
+
+def relearn_with_traits(town: Town) -> int:
+    return town.relearning.relearn("probit-traits", {}, unfitted_prior(ProbitTraits(), len(TAGS)))
+
+
+def town_with_traits() -> Town:
+    town = Town(MemoryStore(), learner="probit-traits", settings={})
+    relearn_with_traits(town)
+    town.world.follow()
+    town.relearning.resume()  # no process deals by the model without traits any more
+    return town
 
 
 def with_history(events: int) -> Town:
@@ -180,6 +197,23 @@ def test_once_a_person_is_gone_no_answer_names_them() -> None:
     assert (len(town.find(Block)), len(town.find(AbuseReport)), len(town.find(AuditEntry, user="canary"))) == before
 
 
+def test_nothing_is_told_of_the_person_who_is_gone_either() -> None:
+    town = Town(MemoryStore())
+    busy(town)
+    swipe = town.swipe("m0", "w1", id="again").event
+    again = Swipe(user="m0", id="again", candidate="w1", decision="like", deck=swipe.deck or "")
+    town.safety.block("m0", "w3").result()
+    assert town.matching.matches("m0")
+    assert town.safety.blocks("m0")
+    town.erasing.begin("m0")
+    assert town.find(MatchSide, user="m0")
+    assert town.matching.matches("m0") == town.safety.blocks("m0") == []
+    with pytest.raises(NotFound):
+        town.swiping.swipe(again).result()
+    with pytest.raises(NotFound):
+        town.swiping.import_swipe(again, town.now).result()
+
+
 def test_a_list_goes_on_after_people_who_are_gone() -> None:
     town = Town(MemoryStore())
     town.couples(6)
@@ -227,9 +261,9 @@ class Killed(BaseException):
     pass
 
 
-@pytest.mark.parametrize("settings", [{"learner": "probit-diag"}, {"learner": "probit-traits", "settings": {"traits": 2}}])
-def test_wherever_the_job_is_killed_everybody_is_consistent_and_the_next_one_finishes_it(settings: dict[str, Any]) -> None:
-    town = Town(MemoryStore(), **settings)
+@pytest.mark.parametrize("traits", [False, True])
+def test_wherever_the_job_is_killed_everybody_is_consistent_and_the_next_one_finishes_it(traits: bool) -> None:
+    town = town_with_traits() if traits else Town(MemoryStore())
     busy(town)
     town.erasing.begin("canary")
     assert verify(town.context).problems == ()
@@ -260,6 +294,47 @@ def test_wherever_the_job_is_killed_everybody_is_consistent_and_the_next_one_fin
         assert {getattr(one, "topic", kind.__name__) for one in left} <= {"profile.erased", "Change", "ErasedId"}, kind
 
 
+def test_an_erasure_that_fails_holds_up_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    town = Town(MemoryStore())
+    town.couples(3)
+    people, run = ["w0", "m1", "w2"], removal.Removal.run
+
+    def fails(one: removal.Removal) -> None:
+        if one.user == "w0":
+            raise ValueError("what is stored cannot be read")
+        run(one)
+
+    monkeypatch.setattr(removal.Removal, "run", fails)
+    for user in people:
+        town.erasing.begin(user)
+    with pytest.raises(ValueError, match="cannot be read"):
+        town.erasing.work()
+    assert [one.user for one in town.find(PendingErasure)] == ["w0"]
+    assert not town.find(StoredLease)
+
+
+def test_a_model_with_traits_that_comes_to_swipes_on_a_person_who_is_gone() -> None:
+    """It learns nothing from them, now and whenever a log is folded again."""
+    town = town_with_traits()
+    town.couples(4)
+    for user, other, decision in (("w0", "m0", "like"), ("w0", "m1", "like"), ("w0", "m3", "skip"), ("w1", "m0", "pass")):
+        town.swipe(user, other, decision)
+    town.swipe_outside("w0", "m1", "pass")
+    town.swipe("w0", "m2", id="last")
+    for user in ("m1", "m3"):
+        town.erasing.begin(user)
+    assert relearn_with_traits(town) == 3
+    assert {one.user for one in town.find(StoredTraits, model=3)} == {"m0", "m2"}
+    assert verify(town.context).problems == ()
+    assert [event.candidate for event, _ in town.preferences.growth("w0")] == ["m0", "m2"]
+    assert {swipe.candidate for swipe, _ in town.ranking.why("w0", "m0").swipes} == {"m0", "m2"}
+    town.undoing.undo("w0", "last").result()
+    assert verify(town.context).problems == ()
+    town.erasing.begin("m0")
+    assert town.erasing.work() == 3
+    assert verify(town.context).problems == ()
+
+
 def test_one_process_at_a_time_works_on_erasures() -> None:
     town = Town(MemoryStore())
     town.couples(4)
@@ -273,6 +348,25 @@ def test_one_process_at_a_time_works_on_erasures() -> None:
     assert told == [(1, 3, 0), (2, 3, 0), (3, 3, 0)]
     assert not town.find(StoredLease)
     assert other.work() == 0
+
+
+def test_a_service_leaves_an_erasure_to_a_command_for_as_long_as_that_takes() -> None:
+    town = Town(MemoryStore())
+    town.couples(6)
+    for place in range(6):
+        town.swipe(f"w{place}", "m0")
+    tokens, others = ErasedTokens(town.context, b"secret"), list[int]()
+    service = Erasure(town.context, Scrubbing(town.context), tokens)
+
+    def rest() -> None:
+        town.wait(seconds=20)
+        others.append(service.work())
+
+    Erasure(replace(town.context, rest=rest), Scrubbing(town.context), tokens).erase("m0")
+    assert len(others) > 6
+    assert set(others) == {0}
+    assert not town.find(PendingErasure)
+    assert not town.find(StoredLease)
 
 
 def test_a_job_that_is_told_to_stop_stops_and_lets_go() -> None:
@@ -292,7 +386,7 @@ def test_a_job_that_is_told_to_stop_stops_and_lets_go() -> None:
 
 def test_a_rater_with_more_swipes_on_the_person_than_one_commit_takes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(removal, "_AT_A_TIME", 5)
-    town = Town(MemoryStore(), learner="probit-traits", settings={"traits": 2})
+    town = town_with_traits()
     town.couples(2)
     town.swipe_outside("w0", "m1", "pass")
     for place in range(12):
@@ -312,7 +406,7 @@ def test_a_rater_with_more_swipes_on_the_person_than_one_commit_takes(monkeypatc
 
 
 def test_people_who_rated_each_other_are_erased_together() -> None:
-    town = Town(MemoryStore(), learner="probit-traits", settings={"traits": 2})
+    town = town_with_traits()
     town.couples(3)
     for one, other in (("w0", "m0"), ("m0", "w0"), ("w0", "m1"), ("w1", "m0"), ("w1", "m1")):
         town.swipe(one, other)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import final
+from typing import Final, final
+
+import numpy as np
 
 from kaczmatch.core.swipes import ShownCandidate
 from kaczmatch.core.vectors import Vector
@@ -16,6 +18,9 @@ from kaczmatch.service.domain.feature_snapshots import seen_features
 from kaczmatch.service.domain.records import ActiveVersions, Decision, Event, EventKind, StoredState
 from kaczmatch.service.domain.sparse_features import unpacked
 from kaczmatch.service.domain.store import Reader
+
+# What was seen of a person who was being erased when a model with traits came to the swipe: it learned nothing from it.
+UNSEEN: Final[Vector] = np.empty(0)
 
 
 @final
@@ -54,7 +59,7 @@ class ModelFold:
             return self.fold.reset(event.at)
         dimensions = max(self.dimensions_of(event.vocabulary), before.state.dimensions)
         if event.kind == EventKind.SWIPED and event.decision != Decision.SKIP:
-            if repeated and self.first_answers_only:
+            if (repeated and self.first_answers_only) or event.said is UNSEEN:
                 return self.fold.wait(before, event.at, dimensions)
             seen = ShownCandidate(unpacked(seen_features(event), dimensions), self._said(event))
             return self.fold.swipe(before, seen, label_of(event), event.at)

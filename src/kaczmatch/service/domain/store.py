@@ -46,7 +46,7 @@ class Cursor:
     """
 
     settled: int = 0  # every line up to this number has been read
-    newest: int = 0  # the highest number there was
+    newest: int = 0  # the highest number there was; between two pages, that has been read
     seen: str = ""  # what else was visible, in the store's own words; empty: lines beyond `settled` are read, perhaps again
 
 

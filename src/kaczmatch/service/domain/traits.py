@@ -16,7 +16,8 @@ from kaczmatch.core.vectors import Matrix, Vector
 from kaczmatch.learners.logs.event_fold import TrackedState
 from kaczmatch.learners.population.traits import CandidateTraits, Sites, TraitModel
 from kaczmatch.service.domain.feature_snapshots import seen_features, with_features
-from kaczmatch.service.domain.folding import ModelFold, label_of
+from kaczmatch.service.domain.folding import UNSEEN, ModelFold, label_of
+from kaczmatch.service.domain.leaving import leaving
 from kaczmatch.service.domain.records import Decision, Event, EventKind, LatestDecision, SeenTraits, StoredTraits
 from kaczmatch.service.domain.sparse_features import unpacked
 from kaczmatch.service.domain.store import Reader, Transaction
@@ -32,6 +33,11 @@ def with_seen(reader: Reader, fold: ModelFold, events: Iterable[Event]) -> list[
         seen = None if seen is None or not seen.said else seen
         if seen is not None or event.said is not None:  # which another model may have read
             object.__setattr__(event, "said", None if seen is None else np.frombuffer(seen.said, np.float64))
+    missing = [] if fold.traits is None else [event for event in known if event.said is None]
+    gone = leaving(reader, (event.candidate for event in missing))
+    for event in missing:
+        if event.candidate in gone:
+            object.__setattr__(event, "said", UNSEEN)
     return known
 
 

@@ -102,14 +102,17 @@ class IndexLoading(ABC):
         return False
 
     def write_snapshot(self) -> None:
-        """Load everybody into a process that does nothing else, and write a snapshot beside the one that is there."""
+        """Load everybody into a process that does nothing else, and write a snapshot beside the one that is there.
+
+        It has the id of this process: where everybody is read from the store, changes are kept for it from the beginning.
+        """
         files = self.context.snapshot
         if files is None:
             raise RuntimeError("there is no folder for a snapshot")
         with self._following, files.building():
             if not self._open(files, serving=False):
                 self._build(serving=False)
-            self._write(files)
+            self._write(files, self._process.id)
 
     def _load(self) -> None:
         files, self._at_once = self.context.snapshot, True
@@ -133,7 +136,7 @@ class IndexLoading(ABC):
                         self._build()
                         built = True
                         if len(self._generation.people.index) >= files.least_people:
-                            self._write(files)
+                            self._write(files, self.context.new_id())
                             self._put_in_place(files)
                             self._open(files)
         except (OSError, InvalidInput) as error:
@@ -153,7 +156,7 @@ class IndexLoading(ABC):
     def _build(self, *, serving: bool = True) -> None:
         """Page by page, each as of its own moment: what changes meanwhile is in the logs, and is followed afterwards."""
         self._day, self._built = today(self.context), self.context.clock()
-        current = self._begin(serving=serving)
+        current = self._begin()
         with self.context.store.read() as reader:
             fold = self.context.catalogue.fold(reader, current.model)
             vocabulary = self.context.catalogue.vocabulary(reader, current.vocabulary)
@@ -210,10 +213,9 @@ class IndexLoading(ABC):
         self._model = versions.model
         self._generation, self._next, self._outgrown, self.served = new, None, [], (versions, new.recommender)
 
-    def _begin(self, *, serving: bool) -> ActiveVersions:
+    def _begin(self) -> ActiveVersions:
         """The versions in use. From here on, the logs are followed."""
-        if serving:
-            self._process = self.context.store.write(self._register, locks=[CHANGES]).result() or self._process
+        self._process = self.context.store.write(self._register, locks=[CHANGES]).result() or self._process
         with self.context.store.read() as reader:
             (_, changes), (_, self._events) = reader.became_visible(Change, None), reader.became_visible(Event, None)
             self._changes = replace(changes, settled=max(changes.settled, last_dropped_change(reader)))
@@ -231,9 +233,9 @@ class IndexLoading(ABC):
             transaction.put(replace(process, id=snapshot.id))
         return process
 
-    def _write(self, files: SnapshotFiles) -> None:
+    def _write(self, files: SnapshotFiles, snapshot: str) -> None:
         made = IndexSnapshot(
-            id=self.context.new_id(),
+            id=snapshot,
             built=self._built,
             people=self._generation.people,
             exposure=self.exposure,

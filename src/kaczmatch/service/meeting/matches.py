@@ -30,7 +30,7 @@ class Matches:
     def matches(self, user: str, *, after: Sequence[object] = (), limit: int = 50) -> list[MatchSide]:
         """Matches that have not ended, the newest first."""
         with self.context.store.read() as reader:
-            return listed(reader, MatchSide, ["other"], user=user, ended=None, after=after, newest=True, limit=limit)
+            return listed(reader, MatchSide, ["user", "other"], user=user, ended=None, after=after, newest=True, limit=limit)
 
     def unmatch(self, user: str, match: str) -> Future[None]:
         """End a match for both; the two never meet again."""

@@ -18,7 +18,7 @@ from kaczmatch.service.domain.capacity import without_full
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.counting import swipes_learned_from
 from kaczmatch.service.domain.feature_snapshots import seen_features
-from kaczmatch.service.domain.folding import ModelFold
+from kaczmatch.service.domain.folding import UNSEEN, ModelFold
 from kaczmatch.service.domain.impressions import was_shown
 from kaczmatch.service.domain.leaving import leaving
 from kaczmatch.service.domain.records import Decision, Event, EventKind, LatestDecision, MatchSide, Person, StoredState
@@ -105,7 +105,9 @@ class CandidateRanking:
             hidden = not matched and other in matched_or_blocked_among(reader, user, [other])
             if candidate is None or hidden or not (matched or was_shown(reader, user, other)):
                 raise nobody(other)
-            swipes = with_seen(reader, known.fold, self._taught(reader, known.fold, user))
+            swipes = [
+                one for one in with_seen(reader, known.fold, self._taught(reader, known.fold, user)) if one.said is not UNSEEN
+            ]
             gone = leaving(reader, (swipe.candidate for swipe in swipes))
         vocabulary = known.vocabulary
         features = profile_of(candidate, vocabulary, self.context.config.schema).features

@@ -75,7 +75,7 @@ class Safety:
     def blocks(self, user: str, *, after: Sequence[object] = (), limit: int = 50) -> list[Block]:
         """Whom somebody has blocked, the newest first."""
         with self.context.store.read() as reader:
-            return listed(reader, Block, ["other"], user=user, after=after, newest=True, limit=limit)
+            return listed(reader, Block, ["user", "other"], user=user, after=after, newest=True, limit=limit)
 
     def report(self, user: str, other: str, reason: str, text: str = "", *, by_user: bool = False) -> Future[AbuseReport]:
         """Tell an operator, and block."""

@@ -102,20 +102,20 @@ class Swipes:
         _check(swipe)
 
         def work(transaction: Transaction) -> RecordedSwipe:
+            require_person(transaction, swipe.user)
             known = transaction.get(Event, swipe.user, swipe.id)
             if known is not None:
                 return _again(known, replace(swipe, deck=known.deck or ""))  # our own export names no decks
-            require_person(transaction, swipe.user)
             spent, them = counters_of(transaction, swipe.user).quota_use, require_person(transaction, swipe.candidate)
             return self._learn(transaction, swipe, them, spent, min(at, self.context.clock()), imported=True)
 
         return self.context.store.write(work, locks=(swipe.user, swipe.candidate), prefetch=self._reads(swipe))
 
     def _swipe(self, transaction: Transaction, swipe: Swipe) -> RecordedSwipe:
+        now, me = self.context.clock(), require_person(transaction, swipe.user)
         known = transaction.get(Event, swipe.user, swipe.id)
         if known is not None:
             return _again(known, swipe)
-        now, me = self.context.clock(), require_person(transaction, swipe.user)
         deck = transaction.get(StoredDeck, swipe.user, swipe.deck) if swipe.deck else None
         them, number = transaction.get(Person, swipe.candidate), transaction.numbers_of([swipe.candidate]).get(swipe.candidate)
         if (

@@ -10,7 +10,7 @@ from kaczmatch.learners.population.traits import CandidateTraits
 from kaczmatch.service.domain.appeal import summed_evidence
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.counting import recounted, resets_at_last_answers, standing_decisions
-from kaczmatch.service.domain.folding import ModelFold
+from kaczmatch.service.domain.folding import UNSEEN, ModelFold
 from kaczmatch.service.domain.impressions import shows
 from kaczmatch.service.domain.records import (
     Decision,
@@ -113,7 +113,8 @@ class ConsistencyCheck:
         if traits_of(self.fold.traits, stored) != sums:
             yield f"the traits of {self.user!r} are not the sum of what {len(raters)} people said"
         mine = [one for one in self.records.seen_by_them[self.user] if one.model == model]
-        first = {pair.first_answer: pair.candidate for pair in pairs.values() if pair.first_answer is not None}
+        unseen = {event.id for event in self.log if event.said is UNSEEN}
+        first = {pair.first_answer: pair.candidate for pair in pairs.values() if pair.first_answer not in {None, *unseen}}
         if {one.swipe: one.candidate for one in mine if one.site} != first:
             yield f"what {self.user!r} says of others' traits is not what their {len(first)} first answers say"
 

@@ -11,7 +11,7 @@ from kaczmatch.learners.contract import ProbabilisticLearner
 from kaczmatch.learners.population.with_or_without import clearly_lower
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.feature_snapshots import seen_features
-from kaczmatch.service.domain.folding import AnsweredPeople, ModelFold, without_undone
+from kaczmatch.service.domain.folding import UNSEEN, AnsweredPeople, ModelFold, without_undone
 from kaczmatch.service.domain.records import Decision, Event, EventKind
 from kaczmatch.service.domain.sparse_features import unpacked
 from kaczmatch.service.domain.store import Reader
@@ -60,7 +60,7 @@ def _losses(fold: ModelFold, log: Sequence[Event], first: int) -> dict[str, floa
     tracked, answered, found = fold.start(), AnsweredPeople(), dict[str, float]()
     for event in without_undone(log):
         repeated = answered.repeats(event)
-        teaches = event.kind == EventKind.SWIPED and event.decision != Decision.SKIP and not repeated
+        teaches = event.kind == EventKind.SWIPED and event.decision != Decision.SKIP and not repeated and event.said is not UNSEEN
         if teaches and fold.traits is not None and event.said is None:
             break
         if teaches and event.number >= first and isinstance(fold.learner, ProbabilisticLearner):

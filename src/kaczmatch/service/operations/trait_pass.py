@@ -16,7 +16,7 @@ from typing import Final, final
 from kaczmatch.learners.population.traits import Sites
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.feature_snapshots import with_features
-from kaczmatch.service.domain.folding import AnsweredPeople, undo_of, without_undone
+from kaczmatch.service.domain.folding import UNSEEN, AnsweredPeople, undo_of, without_undone
 from kaczmatch.service.domain.leaving import leaving
 from kaczmatch.service.domain.records import (
     SINGLE_ROW,
@@ -128,14 +128,18 @@ class TraitPass:
         for event in with_features(transaction, sorted(there.values(), key=lambda one: one.number)):
             if event.user in gone:
                 continue  # they have no state any more
-            if event.kind == EventKind.UNDONE or undo_of(event) in undone or event.candidate in gone:
+            if event.kind == EventKind.UNDONE or undo_of(event) in undone:
                 if transaction.get(StoredState, self.model, event.user) is None:  # whoever has events has a state
                     transaction.put(fold.encode(event.user, fold.start()))
                 continue
             pair = pairs.get((event.user, event.candidate))
             first = None if pair is None or pair.first_answer == event.id else pair.first_answer
-            before = fold.decode(transaction.get(StoredState, self.model, event.user))
-            after = learn_event(transaction, fold, event, before, repeated=event.identity() in again, first_answer=first)
+            before, repeated = fold.decode(transaction.get(StoredState, self.model, event.user)), event.identity() in again
+            if event.candidate in gone:  # nothing new is written about them
+                object.__setattr__(event, "said", UNSEEN)
+                after = fold.step(before, event, repeated=repeated)
+            else:
+                after = learn_event(transaction, fold, event, before, repeated=repeated, first_answer=first)
             transaction.put(fold.encode(event.user, after))
         transaction.put(TraitProgress(model=self.model, event=reached))
 

@@ -104,20 +104,25 @@ class Erasure:
         begun = self.begin(user)
         if begun.done:
             raise nobody(user)
-        mine = self._lease.take()
+
+        def ends() -> bool:
+            self._lease.take()  # held for as long as it takes; where another process has it, both are at it
+            return False
+
+        ends()
         try:
-            self._remove(user, _never, _unwatched)
+            self._remove(user, ends, _unwatched)
         finally:
-            if mine:
-                self._lease.let_go()
+            self._lease.let_go()
         if not self.scrubbing.delay:
             self.scrubbing.run()
 
     def work(self, stopping: Callable[[], bool] = _never, watch: Watch = _unwatched) -> int:
         """Finish all erasures, in one process at a time. Returns how many were finished.
 
-        A rater whose log changes all the time is left for the next call, and so is whatever the store cannot take now. `watch` is
-        told how many people are done of those who have traces of the person whose turn it is.
+        A rater whose log changes all the time is left for the next call, and so is whatever the store cannot take now. An erasure
+        that fails holds up no other: what failed last is raised in the end. `watch` is told how many people are done of those
+        who have traces of the person whose turn it is.
         """
         with self.context.store.read() as reader:
             if not being_erased(reader, limit=1):
@@ -136,7 +141,9 @@ class Erasure:
                     try:
                         self._remove(user, ends, watch)
                         finished += 1
-                    except StoreUnavailable as error:
+                    except _Stopped:
+                        raise
+                    except Exception as error:
                         failure = error
         except _Stopped:
             return finished
