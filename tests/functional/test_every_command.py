@@ -63,7 +63,8 @@ CASES: dict[Path_, list[str]] = {
         "market --population archetypes --policy uniform --seeds 1 --side 8 --rounds 2 --deck 3 --like-rate 0.3 "
         "--label-noise 0.1 "
         "--refit --group 'tag 1' --workers 1 --out out --json",
-        "market --population okcupid --people real.csv --policy default --seeds 1 --side 8 --rounds 2 --deck 3 --no-traits --full",
+        "market --population okcupid --people real.csv --policy default --seeds 1 --side 8 --rounds 2 --deck 3 "
+        "--no-traits --full",
     ],
     ("replay",): [
         "replay --swipes log.parquet --candidates candidates.csv --out states --learner probit-diag --prior "
