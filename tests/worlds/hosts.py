@@ -91,7 +91,7 @@ class Hosts:
         }
 
     def environment(self, host: Machine, code: Path | None = None, **settings: str) -> dict[str, str]:
-        """With `code`, the one of another commit."""
+        """With `code`, that of another release."""
         chosen = self._settings | {"data": str(self.folder / host.namespace), "host": host.address} | settings
         kept = {name: value for name, value in os.environ.items() if not name.startswith(PREFIX)}
         path = {} if code is None else {"PYTHONPATH": str(code)}

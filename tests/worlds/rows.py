@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,8 +15,6 @@ import pytest
 from kaczmatch.storage import database
 
 COMMITS = "kaczmatch group commit"
-# Of services in this process, which read beside requests whatever those are.
-JOBS = ("kaczmatch follow", "kaczmatch erasures", "kaczmatch maintenance", "kaczmatch demo replies")
 
 
 @dataclass
@@ -38,22 +37,23 @@ _STEPS = 10
 
 
 @contextmanager
-def rows_read() -> Iterator[RowsRead]:
-    """Of everything that reads meanwhile, but for jobs."""
+def rows_read(file: Path) -> Iterator[RowsRead]:
+    """Of everything that reads this database meanwhile."""
     found, drive = RowsRead(), database.drive
 
     def step() -> None:
         found.steps += _STEPS
 
     def counted(connection: Any, statement: str, values: Sequence[Any] = (), *, find: bool = False) -> Sequence[Sequence[Any]]:
+        if connection.engine.url.database != str(file):
+            return drive(connection, statement, values, find=find)
         thread, driver = threading.current_thread().name, connection.connection.driver_connection
         if thread == COMMITS:
             driver.set_progress_handler(step, _STEPS)
         rows = drive(connection, statement, values, find=find)
         if thread == COMMITS:
             driver.set_progress_handler(None, 0)
-        if thread not in JOBS:
-            found.rows[thread] += len(rows)
+        found.rows[thread] += len(rows)
         return rows
 
     with pytest.MonkeyPatch.context() as patch:

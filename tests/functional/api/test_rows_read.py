@@ -170,7 +170,7 @@ class World:
         async with httpx.AsyncClient(transport=transport, base_url="http://localhost/v1", headers=headers) as client:
             for method, path, options in requests:
                 await client.get("/vocabulary")  # the key is known then
-                with rows_read() as rows:
+                with rows_read(self.system.settings.data / "kaczmatch.sqlite3") as rows:
                     answer = await client.request(method, path, **options)
                 answers.append((answer.status_code, rows))
         return answers
