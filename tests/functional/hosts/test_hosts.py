@@ -83,7 +83,7 @@ def forget_migration(url: str) -> None:
     """The tables are those of this release again, which what was added does not bother."""
     database = connected(url)
     with closing(database), database.writer.begin() as connection:
-        connection.exec_driver_sql(f"UPDATE alembic_version SET version_num = '{last_revision()}'")
+        connection.exec_driver_sql("UPDATE alembic_version SET version_num = %s", (last_revision(),))
 
 
 def command(hosts: Hosts, *words: str, code: Path | None = None) -> str:
