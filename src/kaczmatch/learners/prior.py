@@ -156,7 +156,8 @@ class Prior:
         if len(data) < _HEADER.size + _CHECKSUM.size or data[:2] != _MAGIC:
             raise InvalidInput("prior", "these bytes are not a kaczmatch prior")
         if data[2] != _FORMAT:
-            raise InvalidInput("prior", f"stored in format {data[2]}, this release reads format {_FORMAT}")
+            instead = "export with the release that stored it, and import with this one"
+            raise InvalidInput("prior", f"stored in format {data[2]}, this release reads format {_FORMAT}; {instead}")
         body, checksum = data[: -_CHECKSUM.size], data[-_CHECKSUM.size :]
         if _CHECKSUM.pack(zlib.crc32(body)) != checksum:
             raise InvalidInput("prior", "these bytes were damaged or cut short: the checksum does not fit")

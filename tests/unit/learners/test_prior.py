@@ -89,7 +89,7 @@ def test_a_fingerprint_covers_everything_it_says() -> None:
 def test_a_prior_of_another_format_is_refused() -> None:
     data = bytearray(Prior(np.array([0.5, -1.0]), "old", threshold=0.25).to_bytes())
     data[2] = 2
-    with pytest.raises(InvalidInput, match="stored in format 2, this release reads format 3"):
+    with pytest.raises(InvalidInput, match="stored in format 2, this release reads format 4; export with"):
         Prior.from_bytes(bytes(data))
 
 

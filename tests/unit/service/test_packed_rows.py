@@ -30,7 +30,7 @@ profiles = st.builds(
     location=places,
     within_km=st.none() | st.floats(0, 50_000),
     tags=st.frozensets(st.sampled_from(TAGS)),
-    features=st.dictionaries(st.just("height"), st.floats(-10, 10)),
+    features=st.dictionaries(st.just("height"), st.floats(-10, 10).filter(lambda height: height == 0.0 or abs(height) > 1e-9)),
     data=st.dictionaries(st.text("ab", max_size=3), st.none() | st.integers() | st.lists(st.floats(0, 1), max_size=2)),
 )
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from kaczmatch.core.errors import InvalidInput
 from kaczmatch.recommend.decks.policy import Always, DeckPlan, MutualPolicy, PaperPolicy, Policy
 from kaczmatch.recommend.samplers.registry import sampler
-from kaczmatch.service.domain.catalogue import model_learner
+from kaczmatch.service.domain.catalogue import learner_from
 from kaczmatch.service.operations.models import unfitted
 from kaczmatch.settings.model import Settings
 from kaczmatch.simulation.market.arms import DEFAULT, market_policies
@@ -186,7 +186,7 @@ def test_the_default_is_the_services() -> None:
     assert (default.policy.slug, ours.policy_settings) == (ours.policy, {})
     assert default.shared.exposure_cap == ours.exposure_cap
     first = unfitted(ours.learner, ours.learner_settings, 3)
-    assert service_learner() == model_learner(first.learner, first.settings)
+    assert service_learner() == learner_from(first.prior, first.learner, first.settings)
 
 
 def test_the_papers_pipeline_learns_in_blocks_and_keeps_its_stability() -> None:
