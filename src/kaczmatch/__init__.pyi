@@ -1,8 +1,11 @@
 """The public names, each listed once: `__init__.py` fetches a name from here when it is first used."""
 
+from .charts.influence import influence_chart as influence_chart
 from .core.errors import InvalidInput as InvalidInput
 from .core.swipes import ShownCandidate as ShownCandidate
 from .core.swipes import SwipeLog as SwipeLog
+from .formats.swipe_table import read_log as read_log
+from .inference.sequential import difference_sequence as difference_sequence
 from .learners.belief.probit import Probit as Probit
 from .learners.belief.probit_diagonal import ProbitDiagonal as ProbitDiagonal
 from .learners.belief.probit_traits import ProbitTraits as ProbitTraits
@@ -40,6 +43,7 @@ from .learners.rules.rocchio import Rocchio as Rocchio
 from .learners.rules.tikhonov_kaczmarz import TikhonovKaczmarz as TikhonovKaczmarz
 from .learners.rules.unnormalised_kaczmarz import UnnormalisedKaczmarz as UnnormalisedKaczmarz
 from .learners.state import State as State
+from .recommend.assignments.measures import measure_picks as measure_picks
 from .recommend.assignments.picks import picks as picks
 from .recommend.assignments.registry import ASSIGNMENTS as ASSIGNMENTS
 from .recommend.assignments.registry import assignment as assignment
@@ -66,9 +70,14 @@ from .recommend.people.schema import DATING as DATING
 from .recommend.people.schema import MENTORING as MENTORING
 from .recommend.people.schema import Schema as Schema
 from .recommend.people.vocabulary import Vocabulary as Vocabulary
+from .recommend.picks.columns import PickColumns as PickColumns
+from .recommend.picks.top_picks import top_picks as top_picks
 from .recommend.samplers.registry import SAMPLERS as SAMPLERS
 from .recommend.samplers.registry import sampler as sampler
 from .recommend.scoring import Viewer as Viewer
+from .runner.cluster import RayRunner as RayRunner
+from .runner.local import LocalRunner as LocalRunner
+from .runner.processes import ProcessRunner as ProcessRunner
 from .solvers.registry import SOLVERS as SOLVERS
 from .solvers.registry import solver as solver
 from .solvers.trace import Solution as Solution
