@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
+from itertools import count
 from typing import Final, final
 
 import numpy as np
@@ -14,9 +15,9 @@ from kaczmatch.core.vectors import Integers
 from kaczmatch.learners.belief.gaussian import GaussianLearner
 from kaczmatch.learners.belief.probit_traits import ProbitTraits
 from kaczmatch.learners.logs.grouping import user_numbers
-from kaczmatch.learners.population.trait_fit import fit_traits
+from kaczmatch.learners.population.trait_fit import FIT_STEPS, fit_traits
 from kaczmatch.learners.population.trait_log import SiteLog
-from kaczmatch.learners.population.with_or_without import prior_with_appeal, traits_pay, without_traits
+from kaczmatch.learners.population.with_or_without import prior_with_appeal, traits_pay, trial_steps, without_traits
 from kaczmatch.learners.prior import Prior
 from kaczmatch.runner.contract import Runner
 from kaczmatch.runner.local import LocalRunner
@@ -24,7 +25,7 @@ from kaczmatch.runner.local import LocalRunner
 MOST_PEOPLE: Final = 2_000  # a population fitted on so many is as good as one fitted on more
 HISTORY: Final = 20  # swipes from which on somebody counts as having a history
 
-Advance = Callable[[], None]
+Progress = Callable[[str, int, int], None]  # what is being done, steps done, steps in all
 
 
 @final
@@ -46,13 +47,13 @@ def fit_population(
     traits: bool | None = None,
     most: int = MOST_PEOPLE,
     seed: int = 0,
-    advance: Advance = lambda: None,
+    progress: Progress = lambda _what, _done, _steps: None,
     runner: Runner = LocalRunner(1),  # noqa: B008
 ) -> FittedPopulation:
     """The population of a log that names candidates and times, for `learner`, or without traits for what takes its place.
 
     It has traits where they pay, or as `traits` says. Deterministic for a seed, on any number of workers. Beside the log, memory
-    grows with `most`, not with the log.
+    grows with `most`, not with the log. `progress` is told how far a fit is, which may take minutes: ``print`` will do.
     """
     log = SwipeLog.of(log)
     if not isinstance(learner, ProbitTraits):
@@ -67,12 +68,22 @@ def fit_population(
     mine, numbers = log.select(kept), user[kept]
     fitted = [names[each] for each in chosen.tolist()]
     if traits is None:
+        advance = _counted(progress, "with traits or without", trial_steps(numbers))
         traits = traits_pay(learner, mine, numbers, seed=seed, advance=advance, runner=runner)
     if not traits:
         alone = without_traits(learner)
+        progress("where people start", 0, 1)
         return FittedPopulation(alone, prior_with_appeal(alone, mine), None, names, fitted)
+    advance = _counted(progress, "traits, and where people start", FIT_STEPS)
     fit = fit_traits(learner, mine, numbers, seed=seed, advance=advance, runner=runner)
     return FittedPopulation(learner, fit.prior, fit.sites, names, fitted)
+
+
+def _counted(progress: Progress, what: str, steps: int) -> Callable[[], None]:
+    """A call for each step, of so many."""
+    done = count(1)
+    progress(what, 0, steps)
+    return lambda: progress(what, next(done), steps)
 
 
 def people_with_history(swipes: Integers, most: int) -> Integers:

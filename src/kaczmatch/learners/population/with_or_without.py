@@ -26,7 +26,7 @@ from kaczmatch.learners.belief.probit_traits import ProbitTraits
 from kaczmatch.learners.logs.progressive import progressive_predictions
 from kaczmatch.learners.population.appeal import AppealModel
 from kaczmatch.learners.population.prior_fit import fit_prior
-from kaczmatch.learners.population.trait_fit import fit_traits
+from kaczmatch.learners.population.trait_fit import FIT_STEPS, fit_traits
 from kaczmatch.learners.population.traits import TraitModel
 from kaczmatch.learners.prior import Prior
 from kaczmatch.runner.contract import Runner
@@ -48,22 +48,32 @@ def clearly_lower(losses: Vector, others: Vector) -> bool:
 def traits_pay(learner: ProbitTraits, log: SwipeLog, user: Integers, *, seed: int, advance: Advance, runner: Runner) -> bool:
     """Whether a population should have traits. `user` has the number of each row's user; one user alone tells nothing."""
     drawn = np.random.default_rng([seed, 41]).permutation(np.unique(user))
-    size = max(1, len(drawn) // _PARTS)
-    if len(drawn) == size:
+    parts = _parts(drawn)
+    if len(parts[0]) == len(drawn):
         return False
-    parts = [drawn[first : first + size] for first in range(0, min(_ENOUGH, _PARTS * size, len(drawn)), size)]
     rows = [np.flatnonzero(np.isin(user, part)) for part in parts]
     predicted: list[Vector] = []
     for predict in (_with_traits, _without_traits):
         some = []
         for one in rows:
             held = np.isin(np.arange(len(log)), one)
-            some.append(predict(learner, log, user, held, seed, runner))
+            some.append(predict(learner, log, user, held, seed, advance, runner))
             advance()
         predicted.append(np.concatenate(some))
     tried = np.concatenate(rows)
     _, place = np.unique(user[tried], return_inverse=True)
     return clearly_lower(*(_losses(p, log.label[tried] > 0.0, place) for p in predicted))
+
+
+def _parts(people: Integers) -> list[Integers]:
+    """Those that are held out in turn."""
+    size = max(1, len(people) // _PARTS)
+    return [people[first : first + size] for first in range(0, min(_ENOUGH, _PARTS * size, len(people)), size)]
+
+
+def trial_steps(user: Integers) -> int:
+    """How often `traits_pay` says that it has advanced."""
+    return len(_parts(np.unique(user))) * (FIT_STEPS + 2)
 
 
 def without_traits(learner: ProbitTraits) -> GaussianLearner:
@@ -79,10 +89,10 @@ def prior_with_appeal(learner: GaussianLearner, log: SwipeLog) -> Prior:
 
 
 def _with_traits(
-    learner: ProbitTraits, log: SwipeLog, user: Integers, held: NDArray[np.bool_], seed: int, runner: Runner
+    learner: ProbitTraits, log: SwipeLog, user: Integers, held: NDArray[np.bool_], seed: int, advance: Advance, runner: Runner
 ) -> Vector:
     """The probability of each like of the people held out, with traits as the fitted people had told them before each swipe."""
-    fit = fit_traits(learner, log.select(~held), user[~held], seed=seed, advance=lambda: None, runner=runner)
+    fit = fit_traits(learner, log.select(~held), user[~held], seed=seed, advance=advance, runner=runner)
     model = TraitModel(learner=learner, prior=fit.prior, reference=int(np.asarray(log.at).max()))
     trying = log.select(held)
     nobody: Integers = np.full(len(trying), -1)  # who is held out has given no site
@@ -92,7 +102,7 @@ def _with_traits(
 
 
 def _without_traits(
-    learner: ProbitTraits, log: SwipeLog, user: Integers, held: NDArray[np.bool_], seed: int, runner: Runner
+    learner: ProbitTraits, log: SwipeLog, user: Integers, held: NDArray[np.bool_], seed: int, advance: Advance, runner: Runner
 ) -> Vector:
     """The same with the appeal that the fitted people had given by then."""
     alone, fitting, trying = without_traits(learner), log.select(~held), log.select(held)
