@@ -15,6 +15,7 @@ from .learners.contract import ProbabilisticLearner as ProbabilisticLearner
 from .learners.logs.influence import Influence as Influence
 from .learners.logs.influence import influence as influence
 from .learners.logs.monitors import monitor_sessions as monitor_sessions
+from .learners.logs.monitors import tikhonov_step_bound as tikhonov_step_bound
 from .learners.logs.progressive import progressive_predictions as progressive_predictions
 from .learners.logs.replay import States as States
 from .learners.logs.replay import replay as replay

@@ -127,8 +127,8 @@ class SwipeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if others is not None:
             log = others.heard()
         if prior is None:
-            start = np.zeros if isinstance(rule, ProbabilisticLearner) else np.ones
-            prior = fit_prior(rule, log, neutral=start(log.dimensions))
+            usual = log.dimensions**-0.5 if isinstance(rule, HingeLearner) else 0.0  # the paper's rules start at unit length
+            prior = fit_prior(rule, log, neutral=np.full(log.dimensions, usual))
         self.states_, self.others_ = replay(rule, log, prior=prior, end_last_session=True), others
         return self
 

@@ -189,6 +189,12 @@ def test_many_users_in_pipelines_searches_and_groups() -> None:
     assert len(set(search.cv_results_["mean_test_score"])) == 2
 
 
+def test_rules_without_beliefs_rank_for_many_users_too() -> None:
+    frame, liked = crowd()
+    found = classifier_of_many("tk").fit(frame, liked)
+    assert roc_auc_score(liked == "pass", found.decision_function(frame)) > 0.6
+
+
 def test_columns_that_cannot_be_used_are_named() -> None:
     frame, liked = crowd()
     for changed, field in (({"user": "usr"}, "user"), ({"user": None}, "user"), ({"prior": np.zeros(4)}, "prior")):
