@@ -13,13 +13,12 @@ import secrets
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
 from random import Random
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -56,6 +55,8 @@ _SUMMARY = ("name", "age", "tags", "data")
 
 class Jobs(dict[str, Callable[[], object]]):
     """What the service does beside requests, by name: here it is done when the script says so."""
+
+    system: System
 
     def every(self, _: float, name: str, job: Callable[[], object]) -> None:
         self[name] = job
@@ -527,6 +528,7 @@ def live(folder: Path, *, databases: tuple[str | None, str | None] = (None, None
             jobs.clear()
             with serving(settings, clock=clock) as service:
                 jobs.wait()
+                jobs.system = service.system
                 yield service
 
         with opened(0) as service:
@@ -547,7 +549,7 @@ def directed() -> Iterator[tuple[Clock, Random, Jobs]]:
         patch.setattr(secrets, "token_hex", lambda size=32: f"{next(ids):0{2 * size}x}")
         patch.setattr(Background, "every", lambda _, *job: jobs.every(*job))
         patch.setattr(OwnProcesses, "__call__", lambda _, work: work())  # in this one, where the clock and the dice are
-        patch.setattr(composition, "datetime", SimpleNamespace(now=lambda _: clock()))  # which a process of its own asks
+        patch.setattr(composition, "_context_of_own_process", lambda _: nullcontext(jobs.system.context))
         yield clock, dice, jobs
 
 
