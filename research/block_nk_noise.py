@@ -15,6 +15,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +23,7 @@ from numpy.typing import NDArray
 import kaczmatch
 from kaczmatch import Hinge
 
-Rows = list[dict[str, float | int | str]]
+Row = dict[str, Any]
 Array = NDArray[np.float64]
 
 NOISE = (0.05, 0.15, 0.25, 0.35)
@@ -122,7 +123,7 @@ def cosines(
     for _ in range(PARTS):
         rows, liking = shown(max(1, round(blocks / PARTS)) * k)
         users, swipes, d = rows.shape
-        likes = (liking > 0.0) ^ (rng.random(liking.shape) < p)
+        likes = (liking >= 0.0) ^ (rng.random(liking.shape) < p)
         log = {
             "user": np.repeat(np.arange(users), swipes),
             "features": rows.reshape(-1, d),
@@ -133,7 +134,7 @@ def cosines(
 
 
 def settled(cosines: Iterator[Array]) -> Array:
-    return np.array(list(cosines))[-PARTS // 3 :].ravel()
+    return np.array(list(cosines))[-(PARTS // 3) :].ravel()
 
 
 def simulated(p: float, k: int, alpha: float, d: int, hinge: Hinge, blocks: int, users: int, seeds: int) -> Array:
@@ -141,16 +142,19 @@ def simulated(p: float, k: int, alpha: float, d: int, hinge: Hinge, blocks: int,
     learner, found = kaczmatch.learner("block-nk", k=k, alpha=alpha, hinge=hinge), []
     for seed in range(seeds):
         rng = np.random.default_rng([seed, k, d])
-        runs = cosines(
-            learner, np.eye(d)[1], lambda n, rng=rng: directions(rng, users, n, d), p, blocks, k, lambda v: v[:, 0], rng
-        )
+
+        def shown(swipes: int, rng: np.random.Generator = rng) -> tuple[Array, Array]:
+            return directions(rng, users, swipes, d)
+
+        runs = cosines(learner, np.eye(d)[1], shown, p, blocks, k, lambda v: v[:, 0], rng)
         found.append(settled(runs))
     return np.concatenate(found)
 
 
 def simulated_tags(p: float, k: int, alpha: float, d: int, blocks: int, users: int, seeds: int) -> Array:
     """The paper's own case: 0/1 tags and tastes, its hinge, all ones at the start; cosines without the all-ones direction."""
-    learner, found = kaczmatch.learner("block-nk", k=k, alpha=alpha), []
+    hinge = Hinge()
+    learner, found = kaczmatch.learner("block-nk", k=k, alpha=alpha, hinge=hinge), []
     for seed in range(seeds):
         rng = np.random.default_rng([seed, k, d])
         tastes = (rng.random((users, d)) < 0.5).astype(float)
@@ -159,7 +163,7 @@ def simulated_tags(p: float, k: int, alpha: float, d: int, blocks: int, users: i
         def shown(swipes: int, rng: np.random.Generator = rng, tastes: Array = tastes) -> tuple[Array, Array]:
             rows = (rng.random((users, swipes, d)) < 0.5).astype(float)
             lengths = np.linalg.norm(rows, axis=2) * np.linalg.norm(tastes, axis=1)[:, None]
-            return rows, np.einsum("usd,ud->us", rows, tastes) / lengths - learner.hinge.theta
+            return rows, np.einsum("usd,ud->us", rows, tastes) / lengths - hinge.theta
 
         def aligned(v: Array, centred: Array = centred) -> Array:
             v = v - v.mean(axis=1, keepdims=True)
@@ -170,7 +174,7 @@ def simulated_tags(p: float, k: int, alpha: float, d: int, blocks: int, users: i
     return np.concatenate(found)
 
 
-def beside(p: float, k: int, alpha: float, d: int, users: int, seeds: int, most_blocks: int) -> dict[str, float | int | str]:
+def beside(p: float, k: int, alpha: float, d: int, users: int, seeds: int, most_blocks: int) -> Row:
     """One setting: the bound, what it is in short, and the learner."""
     proved = bound(p, k, alpha, d)
     found = simulated(p, k, alpha, d, ALWAYS, min(most_blocks, round(24.0 / proved.pull)), users, seeds)
@@ -185,9 +189,10 @@ def beside(p: float, k: int, alpha: float, d: int, users: int, seeds: int, most_
     }
 
 
-def tables(users: int, seeds: int, quick: bool) -> Iterator[tuple[str, str, Rows]]:
+def tables(users: int, seeds: int, quick: bool) -> Iterator[tuple[str, str, list[Row]]]:
     most = 120 if quick else 10**9
-    noise, blocks, alphas, tags = (part[:: 3 if quick else 1] for part in (NOISE, BLOCKS, ALPHAS, TAGS))
+    every = 3 if quick else 1
+    noise, blocks, alphas, tags = NOISE[::every], BLOCKS[::every], ALPHAS[::every], TAGS[::every]
     yield (
         "noise",
         "The bound beside Block-NK: 60 tags, α = 30",
@@ -217,7 +222,7 @@ def tables(users: int, seeds: int, quick: bool) -> Iterator[tuple[str, str, Rows
     )
 
 
-def shown(value: float | int | str) -> str:
+def cell(value: float | str) -> str:
     return f"{value:.3f}" if isinstance(value, float) else str(value)
 
 
@@ -232,7 +237,7 @@ def main(words: Sequence[str] | None = None) -> None:
         print(f"\n{title}\n\n| " + " | ".join(column.replace("_", " ") for column in rows[0]) + " |")
         print("| --- " * len(rows[0]) + "|")
         for row in rows:
-            print("| " + " | ".join(shown(value) for value in row.values()) + " |", flush=True)
+            print("| " + " | ".join(cell(value) for value in row.values()) + " |", flush=True)
         if asked.out is not None:
             asked.out.mkdir(parents=True, exist_ok=True)
             (asked.out / f"{name}.json").write_text(json.dumps(rows, indent=2) + "\n", encoding="utf-8")
