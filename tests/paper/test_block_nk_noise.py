@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -194,6 +194,7 @@ class TestVariances:
 
 class TestTheBound:
     @given(seeds, st.integers(1, 8), st.integers(2, 20), st.floats(1.0, 20.0), noises, st.floats(0.0, 1.0))
+    @example(0, 4, 20, 1.0, 0.45, 1.0)
     @settings(max_examples=20)
     def test_11_one_step(self, seed: int, k: int, d: int, ratio: float, p: float, c: float) -> None:
         """E(c')₊ ≥ (ac + b)(1 + g(1 − c))/λ − ε, and λ² is at least the mean squared length."""
@@ -202,13 +203,16 @@ class TestTheBound:
         proved, following = bound(p, k, alpha, d), np.maximum(0.0, along / np.sqrt(squared))
         assert following.mean() >= proved.one_step(c) - 6.0 * following.std() / math.sqrt(blocks) - ROUNDING
         assert squared.mean() <= proved.length**2 + 6.0 * squared.std() / math.sqrt(blocks) + ROUNDING
-        assert 1.0 + 0.5 * math.sqrt(k / alpha) <= math.sqrt(3.0) * proved.length + ROUNDING
-        assert proved.length >= proved.keep + proved.pull
+        beyond = proved.spread**2 / (proved.spread**2 + (proved.keep * c + proved.pull) ** 2)
+        assert np.mean(along < 0.0) <= beyond + 6.0 * math.sqrt(beyond / blocks)
 
     @given(noises, st.integers(1, 64), st.floats(1.0, 50.0), st.integers(2, 300), st.floats(0.0, 1.0))
+    @example(0.1, 10_000, 1.0, 10**7, 0.5)
     def test_12_from_one_step_to_the_mean(self, p: float, k: int, ratio: float, d: int, c: float) -> None:
         """What one step gains is at least s(κ − c), and at least min(B₀, B₁)(1 − c²) − (τ + ε)."""
         proved = bound(p, k, ratio * math.sqrt(k), d)
+        assert proved.length >= proved.keep + proved.pull
+        assert 1.0 + 0.5 * math.sqrt(math.sqrt(k) / ratio) <= math.sqrt(3.0) * proved.length + ROUNDING  # R ≤ √3 λ
         gained = proved.one_step(c) - c
         assert gained >= (1.0 - proved.keep / proved.length) * (proved.cosine - c) - ROUNDING
         if math.isfinite(proved.squared_sine):
