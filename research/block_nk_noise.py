@@ -2,9 +2,9 @@
 
 OPENBLAS_NUM_THREADS=1 python research/block_nk_noise.py [--seeds 3] [--users 20] [--quick] [--out FOLDER]
 
-Three tables. `noise`: four shares of flipped labels and three block sizes. `settings`: damping and dimension. `hinges`: the rule
-that the proposition is about beside the same rule with the paper's narrow margin, and beside the paper's tags. Two thirds of each
-run bring the direction to its level, and the rest is measured.
+Three tables. `noise`: four shares of flipped labels and three block sizes. `settings`: damping and dimension. `hinges`, of one
+seed: the rule that the proposition is about, the same rule with the paper's narrow margin, and the paper's tags and hinge. Two
+thirds of each run bring the direction to its level, and the rest is measured.
 """
 
 from __future__ import annotations
