@@ -20,8 +20,7 @@ from kaczmatch import Prior, SwipeLog, fit_population
 from kaczmatch.core.ranking_metrics import auc
 from kaczmatch.core.vectors import Integers, Matrix, Vector
 from kaczmatch.evaluation.measures.calibration import calibration_error, losses
-from kaczmatch.learners.belief.probit_diagonal import ProbitDiagonal
-from kaczmatch.learners.belief.probit_traits import ProbitTraits
+from kaczmatch.learners.belief.gaussian import ProbitDiagonal, ProbitTraits
 from kaczmatch.learners.contract import ProbabilisticLearner
 from kaczmatch.learners.logs.progressive import progressive_predictions
 from kaczmatch.learners.logs.replay import replay

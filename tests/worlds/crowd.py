@@ -12,7 +12,7 @@ import numpy as np
 from kaczmatch import Learner, State, learner
 from kaczmatch.core.swipes import ShownCandidate
 from kaczmatch.core.vectors import Vector
-from kaczmatch.learners.belief.probit_traits import ProbitTraits
+from kaczmatch.learners.belief.gaussian import ProbitTraits
 from kaczmatch.recommend.decks.recommender import Recommender
 from kaczmatch.recommend.index.candidate_index import CandidateIndex
 from kaczmatch.recommend.people.location import Location

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import lru_cache
-from typing import ClassVar, final
+from typing import ClassVar, NamedTuple, final
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -52,10 +52,6 @@ class Learner(NotebookDisplay, ABC):
     @abstractmethod
     def initial_cells(self, prior: Prior) -> Vector:
         """The cells of a user who has not swiped yet."""
-
-    @abstractmethod
-    def reference_swipe(self, cells: Vector, candidate: ShownCandidate, label: Label) -> Vector:
-        """The cells after one swipe, in plain numpy: the specification of the swipe kernel. Tests compare the two."""
 
     @abstractmethod
     def grown_cells(self, state: State, prior: Prior) -> Vector:
@@ -239,6 +235,14 @@ class ProbabilisticLearner(Learner):
         """The probability of a like per row of `features`; one number for one vector."""
 
 
+class ScoreForm(NamedTuple):
+    """Means and variances of scores are linear in these, with coefficients that a state holds."""
+
+    mean: Vector  # coordinates
+    squares: Vector  # their products
+    doubts: Vector  # about the candidates
+
+
 class BeliefLearner(ProbabilisticLearner):
     """A learner that knows its uncertainty: a normal belief over (tags, threshold, appeal or traits where used)."""
 
@@ -254,12 +258,12 @@ class BeliefLearner(ProbabilisticLearner):
         """The probability that each of many users likes the same candidate."""
 
     @abstractmethod
-    def stacked_beliefs(self, states: Sequence[State]) -> tuple[Matrix, Matrix, Vector]:
-        """Of many users, one row each: means, what variances of scores are made of, and shares of random swipes."""
+    def mean_form(self, features: ArrayLike, appeal: ArrayLike = 0.0) -> ScoreForm:
+        """What makes a score of some candidates, averaged over them, to be asked of many users."""
 
     @abstractmethod
-    def variance_form(self, features: ArrayLike, appeal: ArrayLike = 0.0) -> Matrix:
-        """For each candidate the vector whose product with the second of `stacked_beliefs` is the variance of the score."""
+    def moments_by_user(self, states: Sequence[State], form: ScoreForm) -> Matrix:
+        """Rows of one number per user: mean score, mean variance of what decides, and share of random swipes."""
 
     @abstractmethod
     def score_variance(self, state: State, x: Matrix) -> Vector:

@@ -8,9 +8,7 @@ import numpy as np
 import pytest
 
 from kaczmatch import InvalidInput, SwipeLog, fit_population
-from kaczmatch.learners.belief.probit import Probit
-from kaczmatch.learners.belief.probit_diagonal import ProbitDiagonal
-from kaczmatch.learners.belief.probit_traits import ProbitTraits
+from kaczmatch.learners.belief.gaussian import Probit, ProbitDiagonal, ProbitTraits
 from kaczmatch.learners.population import trait_fit
 from kaczmatch.learners.population.population_fit import people_with_history
 from kaczmatch.learners.population.taste_directions import TasteDirections

@@ -8,9 +8,8 @@ from scipy.special import ndtr
 
 import kaczmatch
 from kaczmatch import BeliefLearner, InvalidInput, Prior, ShownCandidate
-from kaczmatch.learners.belief.gaussian import GaussianLearner
 
-BELIEFS = [slug for slug, rule in kaczmatch.LEARNERS.items() if issubclass(rule, GaussianLearner)]
+BELIEFS = ["probit", "probit-diag"]
 
 
 def belief(slug: str, **settings: float) -> BeliefLearner:

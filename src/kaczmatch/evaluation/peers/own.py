@@ -10,7 +10,7 @@ from kaczmatch.core.swipes import ShownCandidate
 from kaczmatch.core.vectors import Matrix, Vector
 from kaczmatch.evaluation.peers.individual import IndividualPeer
 from kaczmatch.evaluation.protocol.contenders import Contender
-from kaczmatch.learners.belief.gaussian import GaussianLearner
+from kaczmatch.learners.belief.gaussian import Probit, ProbitDiagonal
 
 
 @final
@@ -37,6 +37,6 @@ class OwnModel:
 
 
 def as_peer(contender: Contender) -> IndividualPeer:
-    appeal = isinstance(contender.learner, GaussianLearner) and contender.learner.appeal
-    said = int(appeal) if contender.traits is None else contender.traits.model.learner.said_width
+    appeal = isinstance(contender.learner, Probit | ProbitDiagonal) and contender.learner.appeal
+    said = int(appeal) if contender.traits is None else sum(contender.traits.model.learner.said_size)
     return IndividualPeer(contender.name, lambda _: OwnModel(contender, said), appeal=appeal, traits=contender.traits)

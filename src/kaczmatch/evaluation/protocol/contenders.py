@@ -13,8 +13,7 @@ from kaczmatch.core.swipes import SwipeLog
 from kaczmatch.core.vectors import Matrix, Vector
 from kaczmatch.evaluation.protocol.traits_heard import FittedTraits
 from kaczmatch.evaluation.protocol.trial import Places, Trial
-from kaczmatch.learners.belief.gaussian import GaussianLearner
-from kaczmatch.learners.belief.probit_traits import ProbitTraits
+from kaczmatch.learners.belief.gaussian import Probit, ProbitDiagonal, ProbitTraits
 from kaczmatch.learners.contract import Learner, ProbabilisticLearner
 from kaczmatch.learners.population.population_fit import fit_population, people_with_history
 from kaczmatch.learners.population.prior_fit import fit_prior
@@ -99,7 +98,7 @@ def _contenders_of(trial: Trial, fit: SwipeLog, common: Prior | None, traits: bo
         found += _with_traits(trial, one, traits)
     elif isinstance(one, ProbabilisticLearner):
         found.append(Contender(f"{one.slug} + population", one, fit_prior(one, fit, neutral=neutral)))
-    if isinstance(one, GaussianLearner):
+    if isinstance(one, Probit | ProbitDiagonal):
         weighing = replace(one, appeal=True)
         found.append(Contender(f"{one.slug} + population + appeal", weighing, fit_prior(weighing, fit, neutral=neutral)))
     return found

@@ -11,8 +11,7 @@ import numpy as np
 from kaczmatch.core.errors import InvalidInput, check_integer
 from kaczmatch.core.swipes import AnyLog, SwipeLog
 from kaczmatch.core.vectors import Integers
-from kaczmatch.learners.belief.gaussian import GaussianLearner
-from kaczmatch.learners.belief.probit_traits import ProbitTraits
+from kaczmatch.learners.belief.gaussian import GaussianLearner, ProbitTraits
 from kaczmatch.learners.logs.grouping import user_numbers
 from kaczmatch.learners.population.trait_fit import fit_traits
 from kaczmatch.learners.population.trait_log import SiteLog
@@ -32,7 +31,7 @@ Advance = Callable[[], None]
 class FittedPopulation:
     """What was fitted, and from whom."""
 
-    learner: GaussianLearner | ProbitTraits
+    learner: GaussianLearner
     prior: Prior
     sites: SiteLog | None  # of the fitted people, by their numbers; None without traits
     names: Sequence[Hashable]  # of all people of the log; a rater's number is a place among them

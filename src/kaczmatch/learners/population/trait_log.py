@@ -13,7 +13,7 @@ from kaczmatch.core.compiled import compiled
 from kaczmatch.core.errors import InvalidInput
 from kaczmatch.core.swipes import SwipeLog
 from kaczmatch.core.vectors import Integers, Matrix, Vector
-from kaczmatch.learners.belief.trait_kernels import forget, swipe
+from kaczmatch.learners.belief.kernels import forget, swipe
 from kaczmatch.learners.contract import start_working_cells
 from kaczmatch.learners.kernels import TASTE_CHANGED, decay_factor
 from kaczmatch.learners.population.traits import Sites, Sums, TraitModel, age_factor, read_traits, write_site
@@ -52,7 +52,7 @@ class SiteLog:
         many = len(expected)
         pairs, pair = np.unique(self.rater * many + self.candidate, return_inverse=True)
         sums = 2 * model.learner.traits
-        found = np.empty((len(candidate), model.learner.said_width))
+        found = np.empty((len(candidate), sum(model.learner.said_size)))
         _answer(
             np.argsort(self.at, kind="stable"),
             self.at,
@@ -98,7 +98,7 @@ def follow_traits(model: TraitModel, log: SwipeLog, user: Integers, start: SiteL
     np.add.at(own, pair[len(user) :], start.sites)
     begin = start_working_cells(learner, model.prior, log.dimensions)
     users = int(user.max(initial=-1)) + 1
-    found = FollowedLog(np.empty((len(user), learner.said_width)), np.empty((len(user), 2 * learner.traits), np.int32))
+    found = FollowedLog(np.empty((len(user), sum(learner.said_size))), np.empty((len(user), 2 * learner.traits), np.int32))
     _follow(
         np.lexsort((np.arange(len(user)), log.at)),
         log.at,

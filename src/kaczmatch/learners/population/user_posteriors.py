@@ -7,9 +7,10 @@ from typing import Final, final
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtr
 
+from kaczmatch.core.compiled import compiled
 from kaczmatch.core.vectors import Matrix, Vector
+from kaczmatch.learners.belief.kernels import answer_likelihood
 from kaczmatch.learners.population.traits import LEAST_RANDOM_SHARE
 
 _INNER: Final = 3  # steps of a user's mean in a round
@@ -54,8 +55,10 @@ def trait_posteriors(squares: NDArray[np.float64], pull: Matrix) -> tuple[Matrix
     return np.asarray(z, np.float64), doubt
 
 
+@compiled
 def _slope(t: Vector) -> Vector:
-    """g: the derivative of the log-likelihood of an answer, with the share of coin tosses that sites expect."""
-    density = np.exp(-0.5 * t * t) / np.sqrt(2.0 * np.pi)
-    mass = 0.5 * LEAST_RANDOM_SHARE + (1.0 - LEAST_RANDOM_SHARE) * ndtr(t)
-    return np.asarray((1.0 - LEAST_RANDOM_SHARE) * density / mass)
+    """g of each answer, with the share of coin tosses that sites expect."""
+    found = np.empty(len(t))
+    for i in range(len(t)):
+        found[i] = answer_likelihood(t[i], LEAST_RANDOM_SHARE)[1]
+    return found

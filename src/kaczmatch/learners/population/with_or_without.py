@@ -19,10 +19,8 @@ from scipy.special import expit, logit
 
 from kaczmatch.core.swipes import SwipeLog
 from kaczmatch.core.vectors import Integers, Matrix, Vector
-from kaczmatch.learners.belief.gaussian import GaussianLearner
-from kaczmatch.learners.belief.probit import Probit
-from kaczmatch.learners.belief.probit_diagonal import ProbitDiagonal
-from kaczmatch.learners.belief.probit_traits import ProbitTraits
+from kaczmatch.learners.belief.gaussian import Probit, ProbitDiagonal, ProbitTraits
+from kaczmatch.learners.contract import Learner
 from kaczmatch.learners.logs.progressive import progressive_predictions
 from kaczmatch.learners.population.appeal import AppealModel
 from kaczmatch.learners.population.prior_fit import fit_prior
@@ -66,13 +64,13 @@ def traits_pay(learner: ProbitTraits, log: SwipeLog, user: Integers, *, seed: in
     return clearly_lower(*(_losses(p, log.label[tried] > 0.0, place) for p in predicted))
 
 
-def without_traits(learner: ProbitTraits) -> GaussianLearner:
+def without_traits(learner: ProbitTraits) -> Probit | ProbitDiagonal:
     """What takes the place of `probit-traits` where there are no traits: the learner with appeal, of the same form."""
     kind = Probit if learner.full else ProbitDiagonal
     return kind(appeal=True, half_life_days=learner.half_life_days, false_alarms=learner.false_alarms)
 
 
-def prior_with_appeal(learner: GaussianLearner, log: SwipeLog) -> Prior:
+def prior_with_appeal(learner: Learner, log: SwipeLog) -> Prior:
     """With appeal as each swipe's user could know it."""
     seen = log.with_appeal(AppealModel().before_swipes(log))
     return fit_prior(learner, seen, neutral=np.zeros(log.dimensions))

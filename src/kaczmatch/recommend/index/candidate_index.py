@@ -21,7 +21,7 @@ from kaczmatch.recommend.index import storage
 from kaczmatch.recommend.index.checked_files import Damaged
 from kaczmatch.recommend.index.chunks import ChunkTable
 from kaczmatch.recommend.index.columns import CHUNK, Array, IndexColumns, profile_rows, read_rows, without_terms
-from kaczmatch.recommend.index.compact_state import CompactState, said_columns, typical_quadratic_form, viewer_weights
+from kaczmatch.recommend.index.compact_state import CompactState, said_columns, typical_form, viewer_weights
 from kaczmatch.recommend.index.id_numbers import IdNumbers
 from kaczmatch.recommend.index.membership import PersonNumbers
 from kaczmatch.recommend.index.read_write_lock import ReadWriteLock
@@ -58,7 +58,7 @@ class CandidateIndex:
         self._tag_coordinates = _coordinates(vocabulary, is_tag=True)
         self._feature_coordinates = _coordinates(vocabulary, is_tag=False)
         self._table = ChunkTable(len(self._tag_coordinates), len(self._feature_coordinates), *said_columns(learner))
-        self._typical_form = typical_quadratic_form(learner, vocabulary)
+        self._typical_form = typical_form(learner, vocabulary)
         self._start = CompactState.of(learner, [learner.start(self.prior)], self._typical_form)
 
     def __len__(self) -> int:
@@ -183,7 +183,7 @@ class CandidateIndex:
         features = _coordinates(vocabulary, is_tag=False)
         before_and_after = zip(old.terms, vocabulary.terms, strict=False)
         gone = [place for place, (was, now) in enumerate(before_and_after) if now.retired and not was.retired]
-        prior, typical = self.prior.grown(vocabulary.dimensions), typical_quadratic_form(self.learner, vocabulary)
+        prior, typical = self.prior.grown(vocabulary.dimensions), typical_form(self.learner, vocabulary)
         start = CompactState.of(self.learner, [self.learner.start(prior)], typical)
         with self._changing:
             columns = self._table.widened_columns(len(tags), len(features))

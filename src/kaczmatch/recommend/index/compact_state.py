@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from kaczmatch.core.compiled import compiled_short
 from kaczmatch.core.vectors import Integers, Matrix, Vector, unit, unit_rows
-from kaczmatch.learners.belief.probit_traits import ProbitTraits
-from kaczmatch.learners.contract import BeliefLearner, Learner
-from kaczmatch.learners.state import State
+from kaczmatch.learners.belief.gaussian import ProbitTraits
+from kaczmatch.learners.contract import BeliefLearner, Learner, ScoreForm
+from kaczmatch.learners.state import State, stacked_cells
 from kaczmatch.recommend.index.columns import Array
 from kaczmatch.recommend.index.search_kernel import FORWARD, HARMONIC, MINIMUM, PRODUCT, ViewerWeights, approximate_probability
 from kaczmatch.recommend.people.vocabulary import Vocabulary
@@ -35,15 +35,16 @@ class CompactState(NamedTuple):
     random_share: Vector
 
     @classmethod
-    def of(cls, learner: Learner, states: Sequence[State], typical: Vector) -> CompactState:
-        """The uncertainty is that of a typical score: `typical` comes from `typical_quadratic_form`."""
+    def of(cls, learner: Learner, states: Sequence[State], typical: ScoreForm | None) -> CompactState:
+        """The uncertainty is that of a typical score: `typical` comes from `typical_form`."""
         n, d = len(states), states[0].dimensions
-        if not isinstance(learner, BeliefLearner):
+        if not isinstance(learner, BeliefLearner) or typical is None:
             weights = unit_rows(np.array([learner.weights(state.cells, d) for state in states]).reshape(n, d))
             return cls(weights, np.zeros(n), np.zeros((n, 1)), np.ones(n), np.zeros(n))
-        means, terms, random_share = learner.stacked_beliefs(states)
+        _, variance, random_share = learner.moments_by_user(states, typical)
+        means = stacked_cells(states)[:, : len(typical.mean)]
         said_weight = means[:, d + 1 :] if means.shape[1] > d + 1 else np.zeros((n, 1))
-        return cls(means[:, :d], means[:, d], said_weight, 1.0 / np.sqrt(terms @ typical + learner.alpha), random_share)
+        return cls(means[:, :d], means[:, d], said_weight, 1.0 / np.sqrt(variance), random_share)
 
     def columns(self) -> dict[str, Array]:
         """As columns of the index. Means are rounded to eight bits, one column per person."""
@@ -61,7 +62,7 @@ def viewer_weights(
     viewer: Viewer,
     ranked_by: str,
     start: CompactState,
-    typical: Vector,
+    typical: ScoreForm | None,
     tag_places: NDArray[np.int64],
     feature_places: NDArray[np.int64],
 ) -> ViewerWeights:
@@ -96,20 +97,17 @@ def viewer_weights(
     )
 
 
-def typical_quadratic_form(learner: Learner, vocabulary: Vocabulary) -> Vector:
-    """The vector whose product with what variances are made of is the variance of a score, averaged over random profiles.
-
-    They have a quarter of all tags, and standard normal features.
-    """
+def typical_form(learner: Learner, vocabulary: Vocabulary) -> ScoreForm | None:
+    """Of random profiles, which have a quarter of all tags, and standard normal features; None without a belief."""
     if not isinstance(learner, BeliefLearner):
-        return np.empty(0)
+        return None
     rng = np.random.default_rng(0)
     tags = np.array([name.is_tag for name in vocabulary.terms])
     shape = _TYPICAL, vocabulary.dimensions
     profiles = np.where(tags, rng.random(shape) < 0.25, rng.standard_normal(shape))
     traits, doubts = said_columns(learner)
     said = [[0.0] * traits + [_TYPICAL_DOUBT] * doubts] if doubts else 0.0
-    return np.asarray(learner.variance_form(profiles, said).mean(axis=0))
+    return learner.mean_form(profiles, said)
 
 
 def said_columns(learner: Learner) -> tuple[int, int]:

@@ -16,7 +16,7 @@ from typing import final
 
 from kaczmatch.core.moments import microsecond
 from kaczmatch.core.vectors import Vector
-from kaczmatch.learners.belief.probit_traits import ProbitTraits
+from kaczmatch.learners.belief.gaussian import ProbitTraits
 from kaczmatch.learners.contract import Learner
 from kaczmatch.learners.logs.event_fold import EventFold
 from kaczmatch.learners.population.traits import TraitModel

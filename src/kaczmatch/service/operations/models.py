@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, final
 import numpy as np
 
 from kaczmatch.core.swipes import SwipeLog
-from kaczmatch.learners.belief.probit_traits import ProbitTraits
+from kaczmatch.learners.belief.gaussian import ProbitTraits
 from kaczmatch.learners.contract import Learner
 from kaczmatch.learners.population.population_fit import FittedPopulation, fit_population
 from kaczmatch.learners.population.prior_fit import fit_prior

@@ -12,7 +12,7 @@ import numpy as np
 
 from kaczmatch.core.swipes import ShownCandidate, SwipeLog
 from kaczmatch.core.vectors import Integers, Matrix, Vector
-from kaczmatch.learners.belief.probit_traits import ProbitTraits
+from kaczmatch.learners.belief.gaussian import ProbitTraits
 from kaczmatch.learners.logs.event_fold import EventFold, TrackedState
 from kaczmatch.learners.population.appeal import AppealModel, AppealTracker
 from kaczmatch.learners.population.population_fit import fit_population
