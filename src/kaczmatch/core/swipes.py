@@ -192,6 +192,14 @@ class SwipeLog:
             setattr(other, name, column if whole else column[places])
         return other
 
+    def candidates_and_times(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The candidate's row and the microsecond of each swipe, for what a population shares."""
+        if self.candidate_row is None:
+            raise InvalidInput("candidate", "it must be known who was swiped: give candidate and candidates instead of features")
+        if self.at is None:
+            raise InvalidInput("at", "it must be known which swipe came first: give the time of each")
+        return self.candidate_row, self.at
+
     def shown_candidate(self, row: int) -> ShownCandidate:
         """The candidate of the swipe in `row`."""
         features = self.features[row if self.candidate_row is None else self.candidate_row[row]]

@@ -10,9 +10,8 @@ import pytest
 from kaczmatch import InvalidInput, SwipeLog, fit_population
 from kaczmatch.learners.belief.gaussian import Probit, ProbitDiagonal, ProbitTraits
 from kaczmatch.learners.population import trait_fit
-from kaczmatch.learners.population.population_fit import people_with_history
-from kaczmatch.learners.population.taste_directions import TasteDirections
-from kaczmatch.learners.population.with_or_without import clearly_lower
+from kaczmatch.learners.population.population_fit import clearly_lower, people_with_history
+from kaczmatch.learners.population.trait_fit import TasteDirections
 from kaczmatch.runner.local import LocalRunner
 from kaczmatch.simulation.condition import HONEST, PAPER, Condition
 from kaczmatch.simulation.world import world
@@ -141,7 +140,7 @@ def test_people_with_a_history_are_preferred() -> None:
 
 
 def test_a_log_without_times_or_candidates_is_refused() -> None:
-    with pytest.raises(InvalidInput, match="who was swiped and when"):
+    with pytest.raises(InvalidInput, match="who was swiped"):
         fit_population(SwipeLog(user=[0], features=np.ones((1, 2)), label=[1]))
 
 

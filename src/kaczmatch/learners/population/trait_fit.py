@@ -35,14 +35,13 @@ from scipy.special import ndtri
 
 from kaczmatch.core.compiled import compiled
 from kaczmatch.core.swipes import SwipeLog
-from kaczmatch.core.vectors import Integers, Matrix, unit_rows
+from kaczmatch.core.vectors import Integers, Matrix, Vector, unit_rows
 from kaczmatch.learners.belief.gaussian import Probit, ProbitTraits
+from kaczmatch.learners.belief.kernels import answer_likelihood
 from kaczmatch.learners.logs.progressive import progressive_predictions
 from kaczmatch.learners.population.prior_fit import fit_prior
-from kaczmatch.learners.population.taste_directions import TasteDirections, signs
 from kaczmatch.learners.population.trait_log import SiteLog
-from kaczmatch.learners.population.traits import LARGEST_FITTED, TraitModel, guard_site
-from kaczmatch.learners.population.user_posteriors import UserSwipes, trait_posteriors
+from kaczmatch.learners.population.traits import LARGEST_FITTED, LEAST_RANDOM_SHARE, TraitModel, guard_site
 from kaczmatch.learners.prior import Prior
 from kaczmatch.runner.contract import Runner
 from kaczmatch.runner.local import LocalRunner
@@ -51,6 +50,10 @@ ROUNDS: Final = 20  # and no more: P₀ shrinks with rounds
 _WIDER: Final = (1.0, 1.5, 2.2, 3.3, 5.0, 7.5, 11.0)  # P₀, at the end
 _HISTORY: Final = 10.0  # swipes at which a user counts half
 _NEUTRAL: Final = 200.0  # people without a liking for any tag beyond W, who are counted in
+_INNER: Final = 3  # steps of a user's mean in a round
+_DOUBT: Final = 0.5  # the share of S that users hear
+_AXES_ROUNDS: Final = 20
+_LEAST_REST: Final = 0.02  # of a tag's variance, which its own weight keeps
 # Parts follow from the log alone, and so results do not depend on the number of workers.
 _USERS: Final = 128
 _CANDIDATES: Final = 4_096
@@ -289,3 +292,75 @@ def _guard_rows(precision: Matrix, shift: Matrix, expected: Matrix, candidate: I
     for i in range(precision.shape[0]):
         for k in range(precision.shape[1]):
             guard_site(precision[i, k], shift[i, k], LARGEST_FITTED, expected[candidate[i], k], 1.0, sites[i], k)
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class UserSwipes:
+    """One user's swipes, one row each: tags and 1, traits, doubts about them, and labels."""
+
+    x: Matrix
+    z: Matrix
+    doubt: Matrix
+    y: Vector
+
+    def posterior(self, m: Vector, inverse: Matrix, pull: Vector) -> tuple[Vector, Matrix]:
+        """M and C, from the mean of the round before; P₀⁻¹ and P₀⁻¹m₀."""
+        k = self.z.shape[1]
+        phi = np.hstack([self.x, self.z])
+        precision = inverse + phi.T @ phi
+        precision[range(-k, 0), range(-k, 0)] += _DOUBT * self.doubt.sum(axis=0)
+        covariance = np.linalg.inv(precision)
+        for _ in range(_INNER):
+            mu = phi @ m
+            m = covariance @ (pull + phi.T @ (mu + self.y * _slope(self.y * mu)))
+        return m, np.asarray(covariance, np.float64)
+
+    def evidence(self, m: Vector, covariance: Matrix) -> Matrix:
+        """Of each swipe (l − w·x̃ − c) M − C·(x̃, 1), over traits."""
+        k = self.z.shape[1]
+        base = self.x @ m[:-k]
+        mu = base + self.z @ m[-k:]
+        latent = mu + self.y * _slope(self.y * mu)
+        return np.asarray((latent - base)[:, None] * m[-k:] - self.x @ covariance[:-k, -k:])
+
+
+def trait_posteriors(squares: NDArray[np.float64], pull: Matrix) -> tuple[Matrix, Matrix]:
+    """The traits of candidates and doubts about them, one row each, from Σ MMᵀ + C over their raters and ζ + ΣH."""
+    doubt = 1.0 / (1.0 + np.diagonal(squares, axis1=1, axis2=2))
+    z = np.linalg.solve(squares + np.eye(pull.shape[1]), pull[:, :, None])[:, :, 0]
+    return np.asarray(z, np.float64), doubt
+
+
+@compiled
+def _slope(t: Vector) -> Vector:
+    """g of each answer, with the share of coin tosses that sites expect."""
+    found = np.empty(len(t))
+    for i in range(len(t)):
+        found[i] = answer_likelihood(t[i], LEAST_RANDOM_SHARE)[1]
+    return found
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class TasteDirections:
+    """Factors of the correlations of tastes over tags, R = UUᵀ + ψ."""
+
+    loadings: Matrix  # U
+    rest: Vector  # ψ
+
+    @classmethod
+    def of(cls, correlations: Matrix, many: int) -> TasteDirections:
+        """So many, by principal axes."""
+        rest = 1.0 / np.diag(np.linalg.inv(correlations))
+        loadings = np.zeros((len(correlations), many))
+        for _ in range(_AXES_ROUNDS if many else 0):
+            size, axes = np.linalg.eigh(correlations - np.diag(rest))
+            loadings = (axes * np.sqrt(np.maximum(size, 0.0)))[:, : -1 - many : -1]
+            rest = np.maximum(1.0 - np.sum(loadings**2, axis=1), _LEAST_REST)
+        return cls(loadings * signs(loadings), rest if many else np.ones(len(rest)))
+
+
+def signs(columns: Matrix) -> Vector:
+    """By which the largest entry of each column becomes positive: a direction and its opposite are one."""
+    return np.asarray(np.sign(columns[np.argmax(np.abs(columns), axis=0), np.arange(columns.shape[1])]), np.float64)

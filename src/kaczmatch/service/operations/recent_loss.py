@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 
 from kaczmatch.learners.contract import ProbabilisticLearner
-from kaczmatch.learners.population.with_or_without import clearly_lower
+from kaczmatch.learners.population.population_fit import clearly_lower
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.feature_snapshots import seen_features
 from kaczmatch.service.domain.folding import UNSEEN, AnsweredPeople, ModelFold, without_undone
