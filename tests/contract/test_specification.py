@@ -24,7 +24,7 @@ def test_kernel_equals_readable_rule(with_kernels: Learner, swipes: Any, d: int,
     for row in range(len(log)):
         seen, label = log.shown_candidate(row), int(log.label[row])
         if isinstance(learner, GaussianLearner):
-            mean, covariance, behaviour = after_swipe(learner, state, seen.features, seen.appeal, label)
+            mean, covariance, behaviour = after_swipe(learner, state, seen.features, seen.others, label)
             state = learner.swipe(state, seen, label)
             if behaviour[-1] >= learner.parameters[ALARM]:
                 assert state == learner.start(state.prior)

@@ -43,12 +43,12 @@ def step(
 
 
 def after_swipe(
-    learner: GaussianLearner, state: State, features: Vector, appeal: ArrayLike, y: float
+    learner: GaussianLearner, state: State, features: Vector, others: ArrayLike, y: float
 ) -> tuple[Vector, Matrix, Vector]:
     """Mean, covariance and behaviour; what is no variance and not kept is 0 in the coordinates in which it is not kept."""
     d, n = state.dimensions, len(learner.mean(state))
-    x, behaviour = learner.coordinates(features, appeal), state.cells[-BEHAVIOUR:]
-    doubts = learner.others_rows(appeal, 1)[0][n - d - 1 :]
+    x, behaviour = learner.coordinates(features, others), state.cells[-BEHAVIOUR:]
+    doubts = learner.others_rows(others, 1)[0][n - d - 1 :]
     m, p, behaviour = step(learner, learner.mean(state), learner.covariance(state), behaviour, x, doubts, y)
     if learner.kept_alone:
         alone, apart = n if learner.kept_alone == 2 else d, np.eye(n)

@@ -198,9 +198,9 @@ def test_a_followed_log_is_what_live_calls_would_have_seen(k: int) -> None:
         assert np.array_equal(found.sites[row], site)
         states[rater] = one.learner.swipe(states[rater], ShownCandidate(features, said), label)
         waiting.append((rater, whom, site))
-    folded = replay(one.learner, log.with_appeal(found.said), prior=one.prior)
+    folded = replay(one.learner, log.with_others(found.said), prior=one.prior)
     assert all(folded[rater] == states[rater] for rater in folded)
-    p = progressive_predictions(one.learner, log.with_appeal(found.said), prior=one.prior)
+    p = progressive_predictions(one.learner, log.with_others(found.said), prior=one.prior)
     assert ((p > 0.0) & (p < 1.0)).all()
 
 

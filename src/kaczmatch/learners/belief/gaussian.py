@@ -4,8 +4,8 @@ The model is that of adPredictor (Graepel et al. 2010) and Matchbox (Stern et al
 has a weight per tag, a threshold and, as parts that a belief may have or not,
 
 - weights of D directions of tags, along which tastes vary together: a low-rank covariance. They follow from the tags alone;
-- weights of K traits z, of which other people's swipes tell. They are said to be z̄, with variances S. Appeal is one trait that is
-  taken as it is said.
+- weights of K traits z, of which other people's swipes tell: they are said to be z̄, with variances S. Appeal is one trait, with a
+  variance of 0.
 
 With φ = (a/‖a‖, 1, directions, z̄) a user likes a candidate when taste·φ + noise > 0, but a share c of swipes is a coin toss. The
 noise is that of a decision, α, and what is not known of the candidate:
@@ -32,9 +32,9 @@ from numpy.typing import ArrayLike
 from scipy.special import ndtr
 
 from kaczmatch.core.errors import InvalidInput, check_integer, check_number
-from kaczmatch.core.swipes import check_appeal
+from kaczmatch.core.swipes import check_others
 from kaczmatch.core.tags import Features
-from kaczmatch.core.vectors import Integers, Matrix, Vector, as_vector, matvec
+from kaczmatch.core.vectors import Integers, Matrix, Vector, as_rows, as_vector, matvec
 from kaczmatch.learners.belief import kernels
 from kaczmatch.learners.contract import BeliefLearner, ScoreForm
 from kaczmatch.learners.kernels import Kernels
@@ -54,6 +54,7 @@ class GaussianLearner(BeliefLearner):
 
     kernels: ClassVar[Kernels] = Kernels(kernels.swipe, forget=kernels.forget, predict=kernels.predict)
     stored_layout: ClassVar[int]
+    unknown_variance: ClassVar[float]  # of a trait of which nobody has said anything
 
     alpha: float = 0.02  # variance of the noise in a decision; what exceeds it counts as label noise
     label_noise: float = 0.2  # ε = c/2 where neither the prior nor the user's swipes say otherwise
@@ -69,8 +70,15 @@ class GaussianLearner(BeliefLearner):
 
     @property
     @abstractmethod
-    def said_size(self) -> tuple[int, int, int]:
-        """The numbers that others say of a candidate: directions, traits, and variances of these."""
+    def said_size(self) -> tuple[int, int]:
+        """How many directions and traits others say of a candidate; variances of the traits follow."""
+
+    @property
+    @final
+    def said_width(self) -> int:
+        """The numbers of a row of what others said."""
+        directions, traits = self.said_size
+        return directions + 2 * traits
 
     @property
     @abstractmethod
@@ -84,10 +92,6 @@ class GaussianLearner(BeliefLearner):
     @abstractmethod
     def prior_slope(self, covariance: Matrix, first: int) -> float:
         """s, where the threshold goes with the first so many tags."""
-
-    @abstractmethod
-    def others_rows(self, appeal: ArrayLike, rows: int) -> Matrix:
-        """What others said of so many candidates, checked, a row each."""
 
     # States
 
@@ -140,7 +144,7 @@ class GaussianLearner(BeliefLearner):
     @final
     def sizes(self, dimensions: int) -> tuple[int, int]:
         """The coordinates of the belief, and how many of them, the first ones, have only variances."""
-        directions, traits, _ = self.said_size
+        directions, traits = self.said_size
         n = dimensions + 1 + directions + traits
         return n, (0, dimensions, n)[self.kept_alone]
 
@@ -203,9 +207,9 @@ class GaussianLearner(BeliefLearner):
     # Candidates
 
     @final
-    def coordinates(self, features: ArrayLike, appeal: ArrayLike = 0.0) -> Matrix:
+    def coordinates(self, features: ArrayLike, others: ArrayLike = ()) -> Matrix:
         rows = unchecked_rows(features)
-        x = self._coordinate_rows(rows, self.others_rows(appeal, len(rows)))
+        x = self._coordinate_rows(rows, self.others_rows(others, len(rows)))
         return x.reshape(*np.shape(features)[:-1], x.shape[1])
 
     @final
@@ -216,24 +220,35 @@ class GaussianLearner(BeliefLearner):
         return x
 
     @final
-    def _heard(self, state: State, features: Features, appeal: ArrayLike) -> tuple[Matrix, Matrix]:
+    def others_rows(self, others: ArrayLike, rows: int) -> Matrix:
+        """What others said of so many candidates, a row for each or one for all. A row of another length is of other traits."""
+        traits, width = self.said_size[1], self.said_width
+        if not width or np.shape(others)[-1:] != (width,):
+            return np.repeat([[0.0] * (width - traits) + [self.unknown_variance] * traits], rows, axis=0)
+        said = as_rows(others, "others")
+        if len(said) not in (1, rows):
+            raise InvalidInput("others", f"has {len(said)} rows for {rows} candidates")
+        check_others(said)
+        return np.repeat(said, rows, axis=0) if len(said) != rows else said
+
+    @final
+    def _heard(self, state: State, features: Features, others: ArrayLike) -> tuple[Matrix, Matrix]:
         """Features, and what others said of each candidate; where they said nothing, what the state's prior expects."""
         rows = unchecked_rows(features, state)
-        said = np.ndim(appeal) == 2 or (np.shape(appeal) == (sum(self.said_size),) and len(rows) == 1)
-        if self.said_size[2] and not said and state.prior.trait_map is not None:
-            appeal = state.prior.grown(state.dimensions).expected_traits(feature_rows(rows))
-        return rows, self.others_rows(appeal, len(rows))
+        if state.prior.trait_map is not None and np.shape(others)[-1:] != (self.said_width,):
+            others = state.prior.grown(state.dimensions).expected_traits(feature_rows(rows))
+        return rows, self.others_rows(others, len(rows))
 
     @final
-    def score(self, state: State, features: Features, appeal: ArrayLike = 0.0) -> Scores:
+    def score(self, state: State, features: Features, others: ArrayLike = ()) -> Scores:
         mean = self.mean(state)
-        return in_shape_of(matvec(self._coordinate_rows(*self._heard(state, features, appeal)), mean), features)
+        return in_shape_of(matvec(self._coordinate_rows(*self._heard(state, features, others)), mean), features)
 
     @final
-    def probability(self, state: State, features: Features, appeal: ArrayLike = 0.0) -> Scores:
-        rows, others = self._heard(state, features, appeal)
+    def probability(self, state: State, features: Features, others: ArrayLike = ()) -> Scores:
+        rows, said = self._heard(state, features, others)
         work = self.expand(self._checked_state(state).cells, state.dimensions)
-        return in_shape_of(of_usable(rows, kernels.predict_rows(work, rows, others, self.parameters)), features)
+        return in_shape_of(of_usable(rows, kernels.predict_rows(work, rows, said, self.parameters)), features)
 
     @final
     def score_variance(self, state: State, x: Matrix) -> Vector:
@@ -243,21 +258,21 @@ class GaussianLearner(BeliefLearner):
         return np.asarray(apart**2 @ variances + np.einsum("ij,ij->i", x[:, alone:] @ rest, x[:, alone:]))
 
     @final
-    def decision_noise(self, state: State, appeal: ArrayLike = 0.0) -> Vector | float:
-        doubted = self.said_size[2]
-        if not doubted:
-            return self.alpha
-        doubts = self.others_rows(appeal, len(np.asarray(appeal)) if np.ndim(appeal) == 2 else 1)[:, -doubted:]
+    def decision_noise(self, state: State, others: ArrayLike = ()) -> Vector:
+        traits = self.said_size[1]
+        if not traits:
+            return np.array([self.alpha])
+        doubts = self.others_rows(others, len(others) if np.ndim(others) == 2 else 1)[:, -traits:]  # type: ignore[arg-type]
         variances, rest, _ = self._kept(state)
-        return self.alpha + doubts @ (self.mean(state) ** 2 + np.append(variances, np.diag(rest)))[-doubted:]
+        return np.asarray(self.alpha + doubts @ (self.mean(state) ** 2 + np.append(variances, np.diag(rest)))[-traits:])
 
     # Many users
 
     @final
-    def mean_form(self, features: ArrayLike, appeal: ArrayLike = 0.0) -> ScoreForm:
+    def mean_form(self, features: ArrayLike, others: ArrayLike = ()) -> ScoreForm:
         rows = unchecked_rows(features)
-        others = self.others_rows(appeal, len(rows))
-        return ScoreForm(*kernels.mean_form(self._coordinate_rows(rows, others), others, self.parameters))
+        said = self.others_rows(others, len(rows))
+        return ScoreForm(*kernels.mean_form(self._coordinate_rows(rows, said), said, self.parameters))
 
     @final
     def moments_by_user(self, states: Sequence[State], form: ScoreForm) -> Matrix:
@@ -265,7 +280,7 @@ class GaussianLearner(BeliefLearner):
         return kernels.moments_by_user(users.kept, users.changed, users.rows, *form, self.parameters)
 
     @final
-    def probabilities_by_user(self, states: Sequence[State], features: ArrayLike, appeal: ArrayLike = 0.0) -> Vector:
+    def probabilities_by_user(self, states: Sequence[State], features: ArrayLike, others: ArrayLike = ()) -> Vector:
         row = as_vector(features, "features")
         if not states:
             check_rows(row[None])
@@ -274,9 +289,7 @@ class GaussianLearner(BeliefLearner):
         for state in kinds:
             if self._checked_state(state).dimensions != len(row):
                 raise InvalidInput("features", f"has {len(row)} values, a state has {state.dimensions} tags")
-        rows, others = self._heard(states[0], row, appeal)
-        form = ScoreForm(*kernels.mean_form(self._coordinate_rows(rows, others), others, self.parameters))
-        score, variance, random_share = self.moments_by_user(states, form)
+        score, variance, random_share = self.moments_by_user(states, self.mean_form(*self._heard(states[0], row, others)))
         return np.asarray(0.5 * random_share + (1.0 - random_share) * ndtr(score / np.sqrt(variance)))
 
     @final
@@ -289,9 +302,9 @@ class GaussianLearner(BeliefLearner):
         check_number("label_noise", self.label_noise, low=1e-9, high=0.499)
         check_number("label_noise_swipes", self.label_noise_swipes, low=1.0)
         rate = check_number("false_alarms", self.false_alarms, low=0.0, high=0.5)
-        alpha, (directions, traits, doubted) = check_number("alpha", self.alpha, low=1e-6, high=1e6), self.said_size
-        alarm = -math.log(rate) if rate else math.inf
-        return alpha, alarm, float(traits), float(directions), float(doubted), float(self.kept_alone), float(self.stored_layout)
+        alpha, alarm = check_number("alpha", self.alpha, low=1e-6, high=1e6), -math.log(rate) if rate else math.inf
+        directions, traits = self.said_size
+        return alpha, alarm, *map(float, (traits, directions, self.unknown_variance, self.kept_alone, self.stored_layout))
 
     @abstractmethod
     def check_parts(self) -> None:
@@ -313,13 +326,15 @@ def _growth(learner: GaussianLearner, old: int, prior: Prior) -> tuple[Vector, I
 class _WithAppeal(GaussianLearner):
     """Tags, a threshold and, with `appeal`, its weight."""
 
+    unknown_variance: ClassVar[float] = 0.0
+
     appeal_sd: float = 1.0
     appeal: bool = False  # whether the candidate's appeal is a coordinate
 
     @property
     @final
-    def said_size(self) -> tuple[int, int, int]:
-        return 0, int(self.appeal), 0
+    def said_size(self) -> tuple[int, int]:
+        return 0, int(self.appeal)
 
     @final
     def prior_moments(self, prior: Prior) -> tuple[Vector, Matrix]:
@@ -340,16 +355,6 @@ class _WithAppeal(GaussianLearner):
         covariance[:first, d] = covariance[d, :first] = slope * variance
         covariance[d, d] += slope @ slope * variance
         return covariance
-
-    @final
-    def others_rows(self, appeal: ArrayLike, rows: int) -> Matrix:
-        if not self.appeal:
-            return np.empty((rows, 0))
-        column = as_vector(np.atleast_1d(np.asarray(appeal)), "appeal")
-        if len(column) not in (1, rows):
-            raise InvalidInput("appeal", f"has {len(column)} values for {rows} candidates")
-        check_appeal(column)
-        return np.repeat(column[:, None], rows // len(column), axis=0)
 
     @final
     def check_parts(self) -> None:
@@ -407,6 +412,7 @@ class ProbitTraits(GaussianLearner):
     slug: ClassVar[str] = "probit-traits"
     state_version: ClassVar[int] = 3
     stored_layout: ClassVar[int] = 3
+    unknown_variance: ClassVar[float] = 1.0
 
     traits: int = 4  # K, told by swipes; a fitted prior must have as many
     directions: int = 8  # D, of tags; likewise. None with `full`
@@ -421,8 +427,8 @@ class ProbitTraits(GaussianLearner):
         GaussianLearner.__post_init__(self)
 
     @property
-    def said_size(self) -> tuple[int, int, int]:
-        return self.directions, self.traits, self.traits
+    def said_size(self) -> tuple[int, int]:
+        return self.directions, self.traits
 
     @property
     def kept_alone(self) -> int:
@@ -446,18 +452,6 @@ class ProbitTraits(GaussianLearner):
             return 0.0
         threshold = len(covariance) - 1 - self.directions - self.traits
         return -float(covariance[:first, threshold].sum()) / float(np.trace(covariance[:first, :first]))
-
-    def others_rows(self, appeal: ArrayLike, rows: int) -> Matrix:
-        """0 with variances of 1 where nothing is known: an appeal is none of it."""
-        said, width = np.asarray(appeal, np.float64), sum(self.said_size)
-        if said.ndim == 1 and said.size == width and rows == 1:
-            said = said[None]
-        if said.ndim < 2:
-            return np.repeat([[0.0] * (width - self.traits) + [1.0] * self.traits], rows, axis=0)
-        if said.shape not in ((1, width), (rows, width)):
-            raise InvalidInput("appeal", f"must be {rows} x {width}: directions, traits and doubts, got {said.shape}")
-        check_appeal(said)
-        return np.repeat(said, rows, axis=0) if len(said) != rows else np.ascontiguousarray(said)
 
     def check_parts(self) -> None:
         if not isinstance(self.full, bool):

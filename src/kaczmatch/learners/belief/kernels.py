@@ -1,7 +1,7 @@
 """Kernels of the normal belief (`gaussian.py` has the model).
 
 A candidate's coordinates are φ = (a/‖a‖, 1, directions, traits). What others said of a candidate is one row: values of the
-directions, values of the traits and, where the belief takes traits for uncertain, their variances S.
+directions, values of the traits, and the variances S of these.
 
 The covariance P is kept in two blocks. The first `alone` coordinates have only variances, the rest has the whole matrix. Swipes
 determine the sum of tags and threshold long before they determine each, and independent variances would forget that after every
@@ -47,7 +47,7 @@ _LIKE_RATE_GAIN = 0.02  # the recent share of likes covers about fifty swipes
 LAYOUT = 3
 
 # Parameters. Of the layout a state stores nothing (0), t (1), or everything (3).
-ALPHA, ALARM, TRAITS, DIRECTIONS, DOUBTED, ALONE, STORED_LAYOUT = range(7)
+ALPHA, ALARM, TRAITS, DIRECTIONS, UNKNOWN_VARIANCE, ALONE, STORED_LAYOUT = range(7)
 NONE_ALONE, TAGS_ALONE, ALL_ALONE = range(3)
 
 
@@ -93,7 +93,7 @@ def coordinates(features: Vector, others: Vector, parameters: Vector) -> Vector:
     for i in range(d):
         x[i] = features[i] * scale
     x[d] = 1.0
-    known = others.shape[0] == many + int(parameters[DOUBTED])
+    known = others.shape[0] == many + int(parameters[TRAITS])
     for k in range(many):
         x[d + 1 + k] = others[k] if known else 0.0
     return x
@@ -115,9 +115,9 @@ def coordinate_rows(features: Matrix, others: Matrix, parameters: Vector) -> tup
 
 @compiled
 def doubt(others: Vector, k: int, parameters: Vector) -> float:
-    """S of the k-th of the traits that have one, 1 where nothing is known."""
+    """S of the k-th trait."""
     many = int(parameters[DIRECTIONS] + parameters[TRAITS])
-    return float(others[many + k]) if others.shape[0] == many + int(parameters[DOUBTED]) else 1.0
+    return float(others[many + k] if others.shape[0] == many + int(parameters[TRAITS]) else parameters[UNKNOWN_VARIANCE])
 
 
 @compiled
@@ -184,9 +184,9 @@ def score_moments(work: Vector, x: Vector, others: Vector, parameters: Vector) -
     if alone < n:
         px[alone:] = _times(rest_of(work, n, alone), x[alone:])
         variance += dot(x[alone:], px[alone:n])
-    doubted = int(parameters[DOUBTED])
-    for k in range(doubted):
-        i = n - doubted + k
+    traits = int(parameters[TRAITS])
+    for k in range(traits):
+        i = n - traits + k
         variance += doubt(others, k, parameters) * (work[i] * work[i] + trait_variance(work, n, i, parameters))
     return dot(x, work[:n]), variance, px
 
@@ -308,14 +308,14 @@ def compacted(work: Vector, parameters: Vector) -> Vector:
 @compiled
 def mean_form(x: Matrix, others: Matrix, parameters: Vector) -> tuple[Vector, Vector, Vector]:
     """Averages over candidates: φ, what each stored cell of P counts in the variance of a score where s = 0, and doubts."""
-    n, doubted = x.shape[1], int(parameters[DOUBTED])
+    n, traits = x.shape[1], int(parameters[TRAITS])
     alone = _alone(n, parameters)
     size, share = n - alone, 1.0 / len(x)
-    mean, counts, doubts = np.zeros(n), np.zeros(alone + size * (size + 1) // 2), np.zeros(doubted)
+    mean, counts, doubts = np.zeros(n), np.zeros(alone + size * (size + 1) // 2), np.zeros(traits)
     for one in range(len(x)):
         a = x[one]
         add_scaled(mean, share, a)
-        for k in range(doubted):
+        for k in range(traits):
             doubts[k] += share * doubt(others[one], k, parameters)
         for i in range(alone):
             counts[i] += share * a[i] * a[i]
@@ -325,8 +325,8 @@ def mean_form(x: Matrix, others: Matrix, parameters: Vector) -> tuple[Vector, Ve
                 counts[place + j - alone] += share * 2.0 * a[i] * a[j]
             counts[place + i - alone] += share * a[i] * a[i]
             place += i - alone + 1
-    for k in range(doubted):
-        i = n - doubted + k
+    for k in range(traits):
+        i = n - traits + k
         counts[i if i < alone else alone + (i - alone) * (i - alone + 3) // 2] += doubts[k]
     return mean, counts, doubts
 

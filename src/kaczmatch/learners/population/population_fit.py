@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from scipy.special import expit, logit
 
 from kaczmatch.core.errors import InvalidInput, check_integer
-from kaczmatch.core.swipes import AnyLog, SwipeLog
+from kaczmatch.core.swipes import AnyLog, SwipeLog, appeal_rows
 from kaczmatch.core.vectors import Integers, Matrix, Vector
 from kaczmatch.learners.belief.gaussian import GaussianLearner, Probit, ProbitDiagonal, ProbitTraits
 from kaczmatch.learners.contract import Learner
@@ -137,7 +137,7 @@ def without_traits(learner: ProbitTraits) -> Probit | ProbitDiagonal:
 
 def prior_with_appeal(learner: Learner, log: SwipeLog) -> Prior:
     """With appeal as each swipe's user could know it."""
-    seen = log.with_appeal(AppealModel().before_swipes(log))
+    seen = log.with_others(appeal_rows(AppealModel().before_swipes(log)))
     return fit_prior(learner, seen, neutral=np.zeros(log.dimensions))
 
 
@@ -151,7 +151,7 @@ def _with_traits(
     nobody: Integers = np.full(len(trying), -1)  # who is held out has given no site
     candidate, at = np.asarray(trying.candidate_row), np.asarray(trying.at)
     said: Matrix = fit.sites.traits_at(model, model.expected(log.features), viewer=nobody, candidate=candidate, at=at)
-    return progressive_predictions(learner, trying.with_appeal(said), prior=fit.prior)
+    return progressive_predictions(learner, trying.with_others(said), prior=fit.prior)
 
 
 def _without_traits(
@@ -161,7 +161,7 @@ def _without_traits(
     alone, fitting, trying = without_traits(learner), log.select(~held), log.select(held)
     candidate, at = np.asarray(trying.candidate_row), np.asarray(trying.at).astype("datetime64[us]")
     said = AppealModel().at_moments(fitting, viewer=trying.user, candidate=candidate, at=at)
-    return progressive_predictions(alone, trying.with_appeal(said), prior=prior_with_appeal(alone, fitting))
+    return progressive_predictions(alone, trying.with_others(appeal_rows(said)), prior=prior_with_appeal(alone, fitting))
 
 
 def _losses(p: Vector, liked: NDArray[np.bool_], person: Integers) -> Vector:

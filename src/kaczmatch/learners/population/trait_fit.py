@@ -101,7 +101,7 @@ def _most_likely(fit: _Fit, sites: SiteLog) -> Prior:
     log, together, best = fit.log, fit.directions(), _Width()
     model = TraitModel(learner=fit.learner, prior=fit.prior(best, together), half_life_days=math.inf)
     after: Integers = np.full(len(log), np.iinfo(np.int64).max)
-    seen = log.with_appeal(
+    seen = log.with_others(
         sites.traits_at(model, model.expected(log.features), viewer=fit.user, candidate=fit.candidate, at=after)
     )
 

@@ -52,7 +52,7 @@ class SiteLog:
         many = len(expected)
         pairs, pair = np.unique(self.rater * many + self.candidate, return_inverse=True)
         sums = 2 * model.learner.traits
-        found = np.empty((len(candidate), sum(model.learner.said_size)))
+        found = np.empty((len(candidate), model.learner.said_width))
         _answer(
             np.argsort(self.at, kind="stable"),
             self.at,
@@ -97,7 +97,7 @@ def follow_traits(model: TraitModel, log: SwipeLog, user: Integers, start: SiteL
     np.add.at(own, pair[len(user) :], start.sites)
     begin = start_working_cells(learner, model.prior, log.dimensions)
     users = int(user.max(initial=-1)) + 1
-    found = FollowedLog(np.empty((len(user), sum(learner.said_size))), np.empty((len(user), 2 * learner.traits), np.int32))
+    found = FollowedLog(np.empty((len(user), learner.said_width)), np.empty((len(user), 2 * learner.traits), np.int32))
     _follow(
         np.argsort(when, kind="stable"),
         when,

@@ -170,7 +170,7 @@ class TraitModel:
 
     def shown_many(self, features: Matrix, sums: Sums, at: int, own: Sites | None = None) -> Matrix:
         """The same of many candidates, one usable row each, at one moment in microseconds."""
-        found = np.empty((len(features), sum(self.learner.said_size)))
+        found = np.empty((len(features), self.learner.said_width))
         size = age_factor(at - self.reference, self.half_life)
         own_sums = np.zeros_like(sums) if own is None else own.astype(np.int64)
         _read_many(self._expected(features), sums, own_sums, size, found)

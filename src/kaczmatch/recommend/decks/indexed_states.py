@@ -130,7 +130,7 @@ class IndexedStates(StatesByNumber):
             return {}
         with self.index.reading() as view:
             rows = view.candidate_rows(view.numbers(ids))
-            return dict(zip(rows.ids(), rows.appeal, strict=True))
+            return dict(zip(rows.ids(), rows.others, strict=True))
 
     def forget(self, *ids: Hashable) -> None:
         """Take people and their states out. Somebody else may get the number of one, so the state goes first."""

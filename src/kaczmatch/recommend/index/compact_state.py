@@ -75,7 +75,9 @@ def viewer_weights(
     profile = unit(viewer.profile.features)
     own_tags = tag_places[profile[tag_places] > 0.0]
     own_features = feature_places[profile[feature_places] != 0.0]
-    said = np.resize(np.asarray(viewer.appeal, np.float32), own.said_weight.shape[1])  # without the doubts
+    said = np.zeros(own.said_weight.shape[1], np.float32)
+    if np.size(viewer.others):
+        said[:] = np.asarray(viewer.others)[: len(said)]  # without the variances
     of_start = (start.mean[0] @ profile + start.threshold[0] + start.said_weight[0] @ said) * start.certainty[0]
     return ViewerWeights(
         planes,
@@ -106,12 +108,11 @@ def typical_form(learner: Learner, vocabulary: Vocabulary) -> ScoreForm | None:
     shape = _TYPICAL, vocabulary.dimensions
     profiles = np.where(tags, rng.random(shape) < 0.25, rng.standard_normal(shape))
     traits, doubts = said_columns(learner)
-    said = [[0.0] * traits + [_TYPICAL_DOUBT] * doubts] if doubts else 0.0
-    return learner.mean_form(profiles, said)
+    return learner.mean_form(profiles, [[0.0] * traits + [_TYPICAL_DOUBT] * doubts] if doubts else ())
 
 
 def said_columns(learner: Learner) -> tuple[int, int]:
-    """How many numbers others say of a candidate, and how many doubts come with them: appeal has none."""
+    """How many numbers others say of a candidate, and how many variances come with them: that of appeal is 0, and not kept."""
     return (learner.directions + learner.traits, learner.traits) if isinstance(learner, ProbitTraits) else (1, 0)
 
 

@@ -66,7 +66,7 @@ class PickColumns:
         vocabulary: Vocabulary,
         day: date,
         *,
-        appeal: ArrayLike | None = None,
+        others: ArrayLike = (),
         excluded: Iterable[tuple[Hashable, Hashable]] = (),
     ) -> PickColumns:
         """From profiles and states. Each excluded pair counts both ways.
@@ -79,9 +79,10 @@ class PickColumns:
             )
         values = as_matrix(features, "features")
         traits, doubts = said_columns(learner)
-        said = np.zeros((len(people), traits)) if appeal is None else np.asarray(appeal, np.float64).reshape(len(people), -1)
-        if said.shape[1] not in (traits, traits + doubts):
-            raise InvalidInput("appeal", f"must be {traits} numbers per person, got {said.shape[1]}")
+        width = traits + max(doubts, 1)
+        said = np.asarray(others, np.float64) if np.size(others) else np.zeros((len(people), width))
+        if said.shape != (len(people), width):
+            raise InvalidInput("others", f"must be {len(people)} rows of {width} numbers, got {said.shape}")
         ageless = people.born == NO_BIRTH_DATE
         age = np.where(ageless, NO_AGE, (date_number(day) - people.born.astype(np.int64)) // 10_000)
         weights, random_share = _learned(learner, states, vocabulary)
