@@ -152,14 +152,14 @@ class _Fit:
         self.means = np.tile(self.m0, (self.users, 1))
         self.covariances = np.zeros((self.users, self.n, self.n))
 
-    def directions(self) -> TasteDirections:
+    def directions(self) -> tuple[Matrix, Vector]:
         """In which tastes over tags go together, as many as the learner has, or as there are tags."""
         d, many = self.log.dimensions, min(self.learner.directions, self.log.dimensions)
         covariance = np.eye(d)
         if many:
             covariance = np.asarray(fit_prior(Probit(), self.log, neutral=np.zeros(d)).covariance)[:d, :d]
         sd = np.sqrt(np.diag(covariance))
-        return TasteDirections.of(covariance / np.outer(sd, sd), many)
+        return taste_directions(covariance / np.outer(sd, sd), many)
 
     def _first_traits(self, k: int) -> Matrix:
         """The candidates' mean residual, then the leading directions of what is left, each with variance 1."""
@@ -186,25 +186,39 @@ class _Fit:
         parts = [range(first, min(first + _USERS, self.users)) for first in range(0, self.users, _USERS)]
         return self.runner.fold(lambda part: [function(place) for place in part], parts, iadd, [])
 
-    def _swipes_of(self, place: int) -> UserSwipes:
-        one, label = self.candidate[self.rows_of[place]], self.label[self.rows_of[place]]
-        return UserSwipes(self.x[one], self.z[one], self.doubt[one], label)
-
     def hear_users(self) -> None:
-        """Every user's posterior, given the candidates'."""
-        inverse = np.linalg.inv(self.p0)
+        """Every user's M and C, given the candidates and the mean of the round before."""
+        k, inverse = self.learner.traits, np.linalg.inv(self.p0)
         pull = inverse @ self.m0
-        found = self._of_all_users(lambda place: self._swipes_of(place).posterior(self.means[place], inverse, pull))
-        for place, (mean, covariance) in enumerate(found):
+
+        def posterior(place: int) -> tuple[Vector, Matrix]:
+            one, y, m = self.candidate[self.rows_of[place]], self.label[self.rows_of[place]], self.means[place]
+            phi = np.hstack([self.x[one], self.z[one]])
+            precision = inverse + phi.T @ phi
+            precision[range(-k, 0), range(-k, 0)] += _DOUBT * self.doubt[one].sum(axis=0)
+            covariance = np.linalg.inv(precision)
+            for _ in range(_INNER):
+                mu = phi @ m
+                m = covariance @ (pull + phi.T @ (mu + y * _slope(y * mu)))
+            return m, np.asarray(covariance, np.float64)
+
+        for place, (mean, covariance) in enumerate(self._of_all_users(posterior)):
             self.means[place], self.covariances[place] = mean, covariance
 
     def _evidence(self) -> tuple[Matrix, NDArray[np.float64]]:
         """Of each row (l − w·x̃ − c) M − C·(x̃, 1), and of each user MMᵀ + C over traits."""
         k = self.learner.traits
         found = np.empty((len(self.label), k))
-        of_all = self._of_all_users(lambda place: self._swipes_of(place).evidence(self.means[place], self.covariances[place]))
-        for rows, evidence in zip(self.rows_of, of_all, strict=True):
-            found[rows] = evidence
+
+        def evidence(place: int) -> Matrix:
+            one, y, m = self.candidate[self.rows_of[place]], self.label[self.rows_of[place]], self.means[place]
+            base = self.x[one] @ m[:-k]
+            mu = base + self.z[one] @ m[-k:]
+            latent = mu + y * _slope(y * mu)
+            return np.asarray((latent - base)[:, None] * m[-k:] - self.x[one] @ self.covariances[place, :-k, -k:])
+
+        for rows, said in zip(self.rows_of, self._of_all_users(evidence), strict=True):
+            found[rows] = said
         v = self.means[:, -k:]
         return found, v[:, :, None] * v[:, None, :] + self.covariances[:, -k:, -k:]
 
@@ -218,8 +232,9 @@ class _Fit:
 
         def heard(first: int) -> list[tuple[Matrix, Matrix]]:
             part = slice(first, first + _CANDIDATES)
-            squares = np.asarray(ones[part] @ raters).reshape(-1, k, k)
-            return [trait_posteriors(squares, self.x[part] @ self.trait_map + sums[part])]
+            squares, pull = np.asarray(ones[part] @ raters).reshape(-1, k, k), self.x[part] @ self.trait_map + sums[part]
+            z = np.linalg.solve(squares + np.eye(k), pull[:, :, None])[:, :, 0]
+            return [(np.asarray(z, np.float64), 1.0 / (1.0 + np.diagonal(squares, axis1=1, axis2=2)))]
 
         parts = self.runner.fold(heard, range(0, many, _CANDIDATES), iadd, list[tuple[Matrix, Matrix]]())
         self.z, self.doubt = (np.concatenate(one) for one in zip(*parts, strict=True))
@@ -247,16 +262,16 @@ class _Fit:
         kept[d:, d:] = symmetric[d:, d:]
         return kept
 
-    def prior(self, width: _Width, together: TasteDirections) -> Prior:
+    def prior(self, width: _Width, together: tuple[Matrix, Vector]) -> Prior:
         """(w, c', v) as fitted, wider, with directions of tags between, and c = c' − centre Σ w."""
-        d, directions, many = self.log.dimensions, self.learner.directions, together.loadings.shape[1]
+        (loadings, alone), d, directions = together, self.log.dimensions, self.learner.directions
         wider = np.sqrt(np.r_[np.full(d, width.tags), np.full(1 + self.learner.traits, width.rest)])
         fitted = np.r_[: d + 1, d + 1 + directions : self.n + directions]
         mean, covariance = np.zeros(self.n + directions), np.eye(self.n + directions) * width.tags
         mean[fitted], covariance[np.ix_(fitted, fitted)] = self.m0, self.p0 * np.outer(wider, wider)
-        covariance[range(d), range(d)] *= together.rest
+        covariance[range(d), range(d)] *= alone
         mapped = np.zeros((d + 1, directions + self.learner.traits))
-        mapped[:d, :many] = np.sqrt(np.diag(self.p0)[:d, None]) * together.loadings
+        mapped[:d, : loadings.shape[1]] = np.sqrt(np.diag(self.p0)[:d, None]) * loadings
         mapped[:, directions:] = self.trait_map
         mapped[d] -= self.centre * mapped[:d].sum(axis=0)
         apart = np.eye(len(mean))
@@ -294,44 +309,6 @@ def _guard_rows(precision: Matrix, shift: Matrix, expected: Matrix, candidate: I
             guard_site(precision[i, k], shift[i, k], LARGEST_FITTED, expected[candidate[i], k], 1.0, sites[i], k)
 
 
-@final
-@dataclass(frozen=True, slots=True, eq=False)
-class UserSwipes:
-    """One user's swipes, one row each: tags and 1, traits, doubts about them, and labels."""
-
-    x: Matrix
-    z: Matrix
-    doubt: Matrix
-    y: Vector
-
-    def posterior(self, m: Vector, inverse: Matrix, pull: Vector) -> tuple[Vector, Matrix]:
-        """M and C, from the mean of the round before; P₀⁻¹ and P₀⁻¹m₀."""
-        k = self.z.shape[1]
-        phi = np.hstack([self.x, self.z])
-        precision = inverse + phi.T @ phi
-        precision[range(-k, 0), range(-k, 0)] += _DOUBT * self.doubt.sum(axis=0)
-        covariance = np.linalg.inv(precision)
-        for _ in range(_INNER):
-            mu = phi @ m
-            m = covariance @ (pull + phi.T @ (mu + self.y * _slope(self.y * mu)))
-        return m, np.asarray(covariance, np.float64)
-
-    def evidence(self, m: Vector, covariance: Matrix) -> Matrix:
-        """Of each swipe (l − w·x̃ − c) M − C·(x̃, 1), over traits."""
-        k = self.z.shape[1]
-        base = self.x @ m[:-k]
-        mu = base + self.z @ m[-k:]
-        latent = mu + self.y * _slope(self.y * mu)
-        return np.asarray((latent - base)[:, None] * m[-k:] - self.x @ covariance[:-k, -k:])
-
-
-def trait_posteriors(squares: NDArray[np.float64], pull: Matrix) -> tuple[Matrix, Matrix]:
-    """The traits of candidates and doubts about them, one row each, from Σ MMᵀ + C over their raters and ζ + ΣH."""
-    doubt = 1.0 / (1.0 + np.diagonal(squares, axis1=1, axis2=2))
-    z = np.linalg.solve(squares + np.eye(pull.shape[1]), pull[:, :, None])[:, :, 0]
-    return np.asarray(z, np.float64), doubt
-
-
 @compiled
 def _slope(t: Vector) -> Vector:
     """g of each answer, with the share of coin tosses that sites expect."""
@@ -341,24 +318,15 @@ def _slope(t: Vector) -> Vector:
     return found
 
 
-@final
-@dataclass(frozen=True, slots=True, eq=False)
-class TasteDirections:
-    """Factors of the correlations of tastes over tags, R = UUᵀ + ψ."""
-
-    loadings: Matrix  # U
-    rest: Vector  # ψ
-
-    @classmethod
-    def of(cls, correlations: Matrix, many: int) -> TasteDirections:
-        """So many, by principal axes."""
-        rest = 1.0 / np.diag(np.linalg.inv(correlations))
-        loadings = np.zeros((len(correlations), many))
-        for _ in range(_AXES_ROUNDS if many else 0):
-            size, axes = np.linalg.eigh(correlations - np.diag(rest))
-            loadings = (axes * np.sqrt(np.maximum(size, 0.0)))[:, : -1 - many : -1]
-            rest = np.maximum(1.0 - np.sum(loadings**2, axis=1), _LEAST_REST)
-        return cls(loadings * signs(loadings), rest if many else np.ones(len(rest)))
+def taste_directions(correlations: Matrix, many: int) -> tuple[Matrix, Vector]:
+    """So many factors of the correlations of tastes over tags, R = UUᵀ + ψ, by principal axes: U and ψ."""
+    rest = 1.0 / np.diag(np.linalg.inv(correlations))
+    loadings = np.zeros((len(correlations), many))
+    for _ in range(_AXES_ROUNDS if many else 0):
+        size, axes = np.linalg.eigh(correlations - np.diag(rest))
+        loadings = (axes * np.sqrt(np.maximum(size, 0.0)))[:, : -1 - many : -1]
+        rest = np.maximum(1.0 - np.sum(loadings**2, axis=1), _LEAST_REST)
+    return loadings * signs(loadings), rest if many else np.ones(len(rest))
 
 
 def signs(columns: Matrix) -> Vector:
