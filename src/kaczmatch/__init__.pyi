@@ -4,11 +4,12 @@ from .charts.influence import influence_chart as influence_chart
 from .core.errors import InvalidInput as InvalidInput
 from .core.swipes import ShownCandidate as ShownCandidate
 from .core.swipes import SwipeLog as SwipeLog
+from .core.swipes import appeal_rows as appeal_rows
 from .formats.swipe_table import read_log as read_log
 from .inference.sequential import difference_sequence as difference_sequence
-from .learners.belief.probit import Probit as Probit
-from .learners.belief.probit_diagonal import ProbitDiagonal as ProbitDiagonal
-from .learners.belief.probit_traits import ProbitTraits as ProbitTraits
+from .learners.belief.gaussian import Probit as Probit
+from .learners.belief.gaussian import ProbitDiagonal as ProbitDiagonal
+from .learners.belief.gaussian import ProbitTraits as ProbitTraits
 from .learners.contract import BeliefLearner as BeliefLearner
 from .learners.contract import Learner as Learner
 from .learners.contract import ProbabilisticLearner as ProbabilisticLearner

@@ -25,10 +25,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kaczmatch.core.errors import InvalidInput, did_you_mean
 from kaczmatch.core.moments import microseconds
-from kaczmatch.core.swipes import SwipeLog
+from kaczmatch.core.swipes import SwipeLog, appeal_rows
 from kaczmatch.core.vectors import Column, Integers, Matrix, Vector, as_column
-from kaczmatch.learners.belief.gaussian import GaussianLearner
-from kaczmatch.learners.belief.probit_traits import ProbitTraits
+from kaczmatch.learners.belief.gaussian import Probit, ProbitDiagonal, ProbitTraits
 from kaczmatch.learners.contract import Learner, ProbabilisticLearner
 from kaczmatch.learners.logs.grouping import group_by_user, user_numbers
 from kaczmatch.learners.logs.replay import States, replay
@@ -122,7 +121,7 @@ class SwipeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             names = swipes.candidates()
             others = _Appeal(log, names) if population.sites is None else _Traits(log, names, model, population.sites)
             rule, prior = population.learner, population.prior
-        elif self.candidate is not None and isinstance(rule, GaussianLearner):
+        elif self.candidate is not None and isinstance(rule, Probit | ProbitDiagonal):
             rule, others = replace(rule, appeal=True), _Appeal(log, swipes.candidates())
         if others is not None:
             log = others.heard()
@@ -239,7 +238,7 @@ class SwipeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         users, order, begin = group_by_user(swipes.users)
         found = np.empty(len(swipes.rows))
         for user, mine in zip(users, np.split(order, begin[1:-1]), strict=True):
-            heard = 0.0 if said is None else said[mine]
+            heard = () if said is None else said[mine]
             found[mine] = of(self.states_.learner, self.states_.get(user, start), swipes.rows[mine], heard)
         return found
 
@@ -304,21 +303,21 @@ class _Others(ABC):
         """The log, with what each swipe's user had heard before it."""
 
     @abstractmethod
-    def now(self, swipes: _Swipes) -> Vector | Matrix:
+    def now(self, swipes: _Swipes) -> Matrix:
         """What users have heard of candidates in the end."""
 
 
 @final
 class _Appeal(_Others):
     def heard(self) -> SwipeLog:
-        return self.log.with_appeal(AppealModel().before_swipes(self.log))
+        return self.log.with_others(appeal_rows(AppealModel().before_swipes(self.log)))
 
-    def now(self, swipes: _Swipes) -> Vector:
+    def now(self, swipes: _Swipes) -> Matrix:
         rows = self.rows_of(swipes)
         known, found = rows >= 0, np.zeros(len(rows))
         viewers, end = swipes.users[known], np.datetime64(self.end, "us")
         found[known] = AppealModel().at_moments(self.log, viewer=viewers, candidate=rows[known], at=end)
-        return found
+        return appeal_rows(found)
 
 
 @final
@@ -330,16 +329,16 @@ class _Traits(_Others):
         self._number = {name: number for number, name in enumerate(names)}
         alone = np.flatnonzero(~np.isin(self._user, sites.rater))  # of people whom it was not fitted on
         if len(alone):
-            their, candidate, at = self._user[alone], np.asarray(log.candidate_row)[alone], np.asarray(log.at)[alone]
-            followed = follow_traits(self._model, log.select(alone), their, sites).sites
-            sites = sites.followed_by(SiteLog(their, candidate, at, followed))
+            their, theirs = self._user[alone], log.select(alone)
+            followed = follow_traits(self._model, theirs, their, sites).sites
+            sites = sites.followed_by(SiteLog(their, *theirs.candidates_and_times(), followed))
         self._sites = sites
 
     def heard(self) -> SwipeLog:
         log = self.log
-        candidate, at = np.asarray(log.candidate_row), np.asarray(log.at)
+        candidate, at = log.candidates_and_times()
         said = self._sites.traits_at(self._model, self._expected, viewer=self._user, candidate=candidate, at=at)
-        return log.with_appeal(said)
+        return log.with_others(said)
 
     def now(self, swipes: _Swipes) -> Matrix:
         rows = self.rows_of(swipes)
