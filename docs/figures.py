@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import altair as alt
@@ -13,8 +14,10 @@ from kaczmatch import Hinge
 from kaczmatch.charts.influence import influence_chart
 from kaczmatch.charts.market import market_chart
 from kaczmatch.laboratory.curves import curves_part
-from kaczmatch.laboratory.lineage import lineage_part
 from kaczmatch.laboratory.study import Laboratory, Plan
+
+sys.path.append(str(Path(__file__).parents[1] / "research"))
+from lineage import converged, figures  # a script
 
 IMAGES, RESULTS = (Path(__file__).parent / name for name in ("images", "results"))
 
@@ -89,7 +92,8 @@ def market() -> alt.TopLevelMixin:
 
 def lineage() -> None:
     """The Kaczmarz family on three systems, over passes and over time."""
-    for figure in lineage_part(Laboratory(Plan(seeds=1, users=2), lambda _: None)).figures:
+    points, _, _ = converged(seeds=1, m=600, n=60)
+    for figure in figures(points, 600, 60):
         (IMAGES / f"{figure.name}.svg").write_text(figure.svg, encoding="utf-8")
 
 

@@ -48,8 +48,7 @@ CASES: dict[Path_, list[str]] = {
         f"tune {LEARN.replace('log.csv', 'longer.csv')} --learner probit-diag --column decision=stars --like-from 4",
     ],
     ("reproduce",): [
-        *(f"reproduce {name} --quick --seeds 1 --users 2" for name in ("drift", "calibration", "blocks", "lineage")),
-        "reproduce stability --quick --seeds 1 --users 10",
+        *(f"reproduce {name} --quick --seeds 1 --users 2" for name in ("drift", "blocks")),
         "reproduce curves --condition honest --quick --seeds 1 --users 2 --workers 1 --json",
         "reproduce noise --quick --seeds 1 --users 2 --out out",
     ],
@@ -120,10 +119,8 @@ ELSEWHERE = {
 }
 EXPERIMENTS_ELSEWHERE = {
     "all": "tests/functional/test_commands.py",
-    **dict.fromkeys(
-        ("table-alpha", "table-metrics", "adaptive", "cold-start", "convergence", "ceiling", "claims"), "as parts of all"
-    ),
-    "beyond": "as drift, calibration and blocks",
+    **dict.fromkeys(("table-alpha", "table-metrics", "adaptive", "cold-start", "convergence", "claims"), "as parts of all"),
+    "beyond": "as drift and blocks",
 }
 
 

@@ -7,11 +7,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+import calibration
+import ceiling
 import kaczmatch
 from kaczmatch.laboratory import published
 from kaczmatch.laboratory.blocks import blocks_part
-from kaczmatch.laboratory.calibration import calibration_part, expected_error, forecasts
-from kaczmatch.laboratory.ceiling import ceiling_part
 from kaczmatch.laboratory.claims import claims_part
 from kaczmatch.laboratory.convergence import convergence_part, settled
 from kaczmatch.laboratory.drift import drift_part
@@ -128,9 +128,9 @@ def test_where_block_nk_levels_off_and_why() -> None:
 
 
 def test_nobody_beats_the_exact_posterior() -> None:
-    _, table = ceiling_part(Laboratory(Plan(seeds=1), lambda _: None)).tables
+    rows = ceiling.measured(seeds=1, users=50)
     for noise in (0.1, 0.2, 0.35):
-        last = {row["learner"]: row for row in table.rows if row["label_noise"] == noise and row["swipe"] == 400}
+        last = {row["learner"]: row for row in rows if row["label_noise"] == noise and row["swipe"] == 400}
         for metric in ("alignment", "auc"):
             best = max(last, key=lambda name: last[name][metric])
             assert best == "exact posterior"
@@ -146,8 +146,8 @@ def test_a_replaced_taste_is_learned_anew_and_looking_for_it_costs_nothing() -> 
 
 
 def test_label_noise_is_learned_and_probabilities_come_true() -> None:
-    table, _ = calibration_part(Laboratory(Plan(seeds=SEEDS), lambda _: None)).tables
-    errors = {(row["learner"], row["label_noise"], row["swipe"]): row["calibration_error"] for row in table.rows}
+    rows, _ = calibration.measured(SEEDS, users=25, sessions=HONEST.sessions)
+    errors = {(row["learner"], row["label_noise"], row["swipe"]): row["calibration_error"] for row in rows}
     for name in ("probit", "probit-diag"):
         assert all(errors[name, 0.2, t] <= 0.03 for t in (20, 200, 1_000, 6_400))
         for noise in (0.05, 0.2, 0.35):  # of which nobody is told
@@ -160,9 +160,9 @@ def test_probabilities_come_true_from_the_twentieth_swipe_on(slug: str) -> None:
     """With four times as many users, who only swipe a little: the level of 25 is itself a matter of luck."""
     learner, times = kaczmatch.learner(slug), [20, 50, 100]
     assert isinstance(learner, kaczmatch.BeliefLearner)
-    each = [forecasts(learner, world(replace(HONEST, sessions=4), seed), times) for seed in range(SEEDS)]
+    each = [calibration.forecasts(learner, world(replace(HONEST, sessions=4), seed), times) for seed in range(SEEDS)]
     for t in times:
-        assert expected_error(np.concatenate([pairs[t] for pairs in each])) <= 0.03
+        assert calibration.expected_error(np.concatenate([pairs[t] for pairs in each])) <= 0.03
 
 
 def test_the_same_defaults_do_under_heavy_noise() -> None:

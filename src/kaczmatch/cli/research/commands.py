@@ -23,13 +23,9 @@ class ExperimentName(StrEnum):
     ADAPTIVE = "adaptive"
     COLD_START = "cold-start"
     CONVERGENCE = "convergence"
-    CEILING = "ceiling"
     DRIFT = "drift"
-    CALIBRATION = "calibration"
     BLOCKS = "blocks"
     BEYOND = "beyond"
-    LINEAGE = "lineage"
-    STABILITY = "stability"
     CLAIMS = "claims"
     ALL = "all"
 

@@ -14,17 +14,13 @@ from kaczmatch.cli.terminal.tables import show_parts
 from kaczmatch.core.errors import InvalidInput
 from kaczmatch.laboratory.alpha_table import alpha_part
 from kaczmatch.laboratory.blocks import blocks_part
-from kaczmatch.laboratory.calibration import calibration_part
-from kaczmatch.laboratory.ceiling import ceiling_part
 from kaczmatch.laboratory.claims import claims_part
 from kaczmatch.laboratory.cold_start import cold_start_part
 from kaczmatch.laboratory.convergence import convergence_part
 from kaczmatch.laboratory.curves import adaptive_part, curves_part, noise_part
 from kaczmatch.laboratory.desiderata import desiderata_part
 from kaczmatch.laboratory.drift import drift_part
-from kaczmatch.laboratory.lineage import lineage_part
 from kaczmatch.laboratory.metrics_table import metrics_part
-from kaczmatch.laboratory.stability import stability_part
 from kaczmatch.laboratory.study import Laboratory, Plan
 from kaczmatch.report.results import ReportPart
 
@@ -39,15 +35,9 @@ _BY_CONDITION: dict[str, Callable[[str, Laboratory], ReportPart]] = {
 _PLAIN: dict[str, Make] = {
     "cold-start": cold_start_part,
     "convergence": convergence_part,
-    "ceiling": ceiling_part,
-}
-_ALONE: dict[str, Make] = {
-    "lineage": lineage_part,
-    "stability": stability_part,
 }
 _BEYOND: dict[str, Make] = {
     "drift": drift_part,
-    "calibration": calibration_part,
     "blocks": blocks_part,
 }
 
@@ -63,7 +53,7 @@ def parts_of(experiment: str, condition: str | None) -> list[tuple[str, Make]]:
         return [("table-alpha", lambda _: alpha_part())]
     if experiment == "beyond":
         return list(_BEYOND.items())
-    single = _PLAIN | _BEYOND | _ALONE
+    single = _PLAIN | _BEYOND
     if experiment in single:
         return [(experiment, single[experiment])]
     claims: list[tuple[str, Make]] = [("claims", claims_part), ("desiderata", desiderata_part)]

@@ -1,6 +1,6 @@
 """How far a ring of accounts moves what everybody thinks of a candidate through traits.
 
-    python benchmarks/trait_rings.py [--out FOLDER]
+    python research/trait_rings.py [--users 400] [--candidates 120] [--out FOLDER]
 
 Accounts without history, and accounts shaped by earlier swipes, all like one candidate. What they move is the mean viewer's
 log-odds of a like: of a newcomer of whom nobody spoke, and of candidates with 20 raters. Whom all 20 disliked, twenty accounts
@@ -9,21 +9,20 @@ move the most: then half of all raters are theirs. The fit knows the raters, or 
 
 from __future__ import annotations
 
-import argparse
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
+from _script import options, tell
 from kaczmatch import CandidateTraits, ShownCandidate, State, SwipeLog, TraitModel, fit_population
 from kaczmatch.core.vectors import Matrix, Vector
 from kaczmatch.learners.belief.probit_traits import ProbitTraits
 from kaczmatch.learners.population.trait_log import SiteLog, follow_traits
 from kaczmatch.report.results import Table
 from simulated_traits import TraitWorld
-from tables import add_out, tell
 
 KNOWN: Final = 20  # raters with which a candidate counts as known
 LATER: Final = 100  # people who come after the fit
@@ -124,16 +123,16 @@ def largest(market: Market, shape: str, seed: int = 0, targets: int = 6) -> dict
     }
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    add_out(parser)
-    options = parser.parse_args()
+def main(words: Sequence[str] | None = None) -> None:
+    parser = options(__doc__, seeds=1, users=400)
+    parser.add_argument("--candidates", type=int, default=120)
+    asked = parser.parse_args(words)
     rows = []
     for traits in (1, 4, 8):
-        market = Market.simulated(0, users=400, candidates=120, traits=traits)
+        market = Market.simulated(0, users=asked.users, candidates=asked.candidates, traits=traits)
         rows += [{"traits": traits, "accounts": shape, **largest(market, shape, targets=40)} for shape in SHAPES]
     rows.append({"traits": None, "accounts": "at most", **LIMITS, **dict.fromkeys(MOVED, LIMITS["known"])})
-    tell(options.out, Table("rings", "What likes of a ring move, log-odds of the mean viewer", rows))
+    tell(asked.out, [Table("rings", "What likes of a ring move, log-odds of the mean viewer", rows)])
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """`probit-traits` where the truth is known: in worlds of its own model, and in the laboratory's, where nothing is shared.
 
-    python benchmarks/simulated_traits.py [--candidates 300] [--raters 3000] [--seeds 3] [--out FOLDER]
+    python research/simulated_traits.py [--candidates 300] [--raters 3000] [--users 100] [--seeds 3] [--out FOLDER]
 
 Everybody rates a third of the candidates, one person after the other. The first people are fitted, the others learn as they come.
 Then newcomers are predicted swipe by swipe, beside an oracle: the same learner with the true prior and the true traits. In the
@@ -9,13 +9,13 @@ laboratory's conditions the fit must find that traits do not pay.
 
 from __future__ import annotations
 
-import argparse
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from _script import options, tell
 from kaczmatch import Prior, SwipeLog, fit_population
 from kaczmatch.core.ranking_metrics import auc
 from kaczmatch.core.vectors import Integers, Matrix, Vector
@@ -32,7 +32,6 @@ from kaczmatch.learners.population.traits import TraitModel
 from kaczmatch.report.results import Table
 from kaczmatch.simulation.condition import HONEST, PAPER, Condition
 from kaczmatch.simulation.world import world
-from tables import add_out, tell
 
 TRAITS, TAGS = 4, 12
 MOST_FITTED = 2_000
@@ -182,16 +181,14 @@ def _areas(population: FittedPopulation, log: SwipeLog, tested: SwipeLog, unseen
     return found
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def main(words: Sequence[str] | None = None) -> None:
+    parser = options(__doc__, seeds=3, users=HONEST.users)
     parser.add_argument("--candidates", type=int, default=300)
     parser.add_argument("--raters", type=int, default=3_000, help="per candidate")
-    parser.add_argument("--seeds", type=int, default=3)
-    add_out(parser)
-    options = parser.parse_args()
+    asked = parser.parse_args(words)
     model = []
-    for seed in range(options.seeds):
-        one = simulated(seed, options.candidates, options.raters)
+    for seed in range(asked.seeds):
+        one = simulated(seed, asked.candidates, asked.raters)
         model.append(
             {
                 "seed": seed,
@@ -205,15 +202,15 @@ def main() -> None:
         print(model[-1], flush=True)
     lab = []
     for name, condition in (("paper", PAPER), ("honest", HONEST)):
-        for seed in range(options.seeds):
-            lab += [{"condition": name, **row} for row in laboratory(condition, seed)]
+        for seed in range(asked.seeds):
+            lab += [{"condition": name, **row} for row in laboratory(replace(condition, users=asked.users), seed)]
             print(*lab[-2:], sep="\n", flush=True)
-    title = f"Newcomers after {options.raters:,} raters per candidate, {options.candidates} candidates, {TRAITS} true traits"
-    tell(
-        options.out,
+    title = f"Newcomers after {asked.raters:,} raters per candidate, {asked.candidates} candidates, {TRAITS} true traits"
+    tables = [
         Table("simulated-traits", title, model),
         Table("laboratory-traits", "AUC on unseen candidates where nothing is shared", lab),
-    )
+    ]
+    tell(asked.out, tables)
 
 
 if __name__ == "__main__":

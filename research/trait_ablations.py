@@ -1,27 +1,27 @@
 """What each part of `probit-traits` is worth on a real log: parts left out, and the whole covariance of tags.
 
-    python benchmarks/trait_ablations.py movielens|speed-dating [--data ../shared/data] [--protocol strict] [--out FOLDER]
+    python research/trait_ablations.py movielens|speed-dating [--data ../shared/data] [--protocol strict] [--guarded]
 
 Every line is fitted on the same people and tested on the others, like `kaczmatch evaluate` with the same protocol. Without online
 candidates, only the fitted people's decisions are heard. Without the guard, a site is as large as its rater's decision makes it.
-That needs other kernels, so the benchmark runs itself once more for it.
+That needs other kernels, so the script runs itself once more for it.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from _script import options, tell
 from kaczmatch.evaluation.measures.holdout_ranking import holdout_ranking
 from kaczmatch.evaluation.measures.progressive_validation import probability_scores, progressive_forecasts
 from kaczmatch.evaluation.protocol.contenders import TRAITS, Contender, contenders
@@ -31,11 +31,10 @@ from kaczmatch.formats.swipe_table import read_swipes
 from kaczmatch.learners.population import trait_fit
 from kaczmatch.learners.population import traits as trait_sites
 from kaczmatch.report.results import Table
-from tables import add_out, tell
 
 NAMES = {"user": "user_id", "candidate": "candidate_id", "decision": "like", "id": "candidate_id"}
 DEFAULT = "probit-diag + population + appeal"
-NO_GUARD = "WITHOUT_GUARD"  # set where the benchmark runs itself
+NO_GUARD = "WITHOUT_GUARD"  # set where the script runs itself
 LARGEST, FARTHEST = 20.0, 20.0  # what still fits a site's 32 bits
 
 
@@ -101,7 +100,7 @@ def measured(name: str, trial: Trial, some: list[Contender]) -> dict[str, Any]:
 
 
 def guardless(words: list[str]) -> list[dict[str, Any]]:
-    """The same benchmark with kernels of its own, which are thrown away."""
+    """The same script with kernels of its own, which are thrown away."""
     with tempfile.TemporaryDirectory() as folder:
         there = os.environ | {NO_GUARD: "1", "NUMBA_CACHE_DIR": f"{folder}/kernels"}
         subprocess.run([sys.executable, __file__, *words, "--out", folder], env=there, check=True, stdout=subprocess.DEVNULL)  # noqa: S603
@@ -110,20 +109,20 @@ def guardless(words: list[str]) -> list[dict[str, Any]]:
     return found
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def main(words: Sequence[str] | None = None) -> None:
+    parser = options(__doc__)
     parser.add_argument("log", choices=LOGS)
     parser.add_argument("--data", type=Path, default=Path("../shared/data"))
     parser.add_argument("--protocol", choices=("strict", "mature", "forward"), default="strict")
-    add_out(parser)
-    asked = parser.parse_args()
+    parser.add_argument("--guarded", action="store_true", help="leave out the line that needs other kernels")
+    asked = parser.parse_args(words)
     trial = LOGS[asked.log].trial(asked.data, asked.protocol)
     alone = NO_GUARD in os.environ
     rows = [measured(*one) for one in (without_guard if alone else variants)(trial) if one[2]]
-    if not alone:
+    if not alone and not asked.guarded:
         rows += guardless([asked.log, "--data", str(asked.data), "--protocol", asked.protocol])
     title = f"AUC after so many swipes, {asked.log}, {asked.protocol}"
-    tell(asked.out, Table(f"traits-{asked.log}-{asked.protocol}", title, rows))
+    tell(asked.out, [Table(f"traits-{asked.log}-{asked.protocol}", title, rows)])
 
 
 if __name__ == "__main__":

@@ -1,15 +1,18 @@
-"""The study of stability counts what the assignments count, and the truth leaves nothing to count."""
+"""What scripts of `research` compute, against the same computed another way."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import permutations
 
 import numpy as np
 import pytest
 
-from kaczmatch.cli.research.reproduce import parts_of
-from kaczmatch.laboratory.stability import LIKELIEST, NAMES, PERFECT, MatchingMarket, most_likely_stable
-from kaczmatch.laboratory.study import Laboratory, Plan
+from accelerated_blocks import RULE, Acceleration, ends
+from kaczmatch.simulation.condition import HONEST
+from kaczmatch.simulation.trace import trace
+from kaczmatch.simulation.world import world
+from stability import MatchingMarket, most_likely_stable
 
 
 def drawn(seed: int, n: int = 4, draws: tuple[int, ...] = ()) -> MatchingMarket:
@@ -49,20 +52,15 @@ def test_welfare_is_the_place_of_a_partner_in_the_own_order() -> None:
     assert market.welfare(np.array([0, 1, 2, 3])) == pytest.approx(np.mean([0.0, 0.25, 0.5, 0.75]))
 
 
-def test_a_quick_run_ends_where_its_swipes_end() -> None:
-    ((_, make),) = parts_of("stability", None)
-    stable, *_ = make(Laboratory(Plan(seeds=1, users=20, quick=True), lambda _: None)).tables
-    assert list(stable.rows[0]) == ["learner", *(f"after_{t}" for t in (0, 10, 20, 50, 100))]
-
-
-def test_the_truth_leaves_no_blocking_pairs_and_swipes_make_them_fewer() -> None:
-    ((_, make),) = parts_of("stability", None)
-    stable, blocking, lost = make(Laboratory(Plan(seeds=2, users=60), lambda _: None)).tables
-    assert [row["learner"] for row in stable.rows] == list(NAMES)
-    found = {row["learner"]: list(row.values())[1:] for row in blocking.rows}
-    assert found[PERFECT] == [0.0] * 7
-    assert {tuple(list(row.values())[1:]) for row in stable.rows if row["learner"] == PERFECT} == {(1.0,) * 7}
-    assert {tuple(list(row.values())[1:]) for row in lost.rows if row["learner"] == PERFECT} == {(0.0,) * 7}
-    for name in NAMES[1:]:
-        assert found[name][-1] < 0.8 * found[name][0]
-    assert found[LIKELIEST][-1] < found["block-nk"][-1]
+def test_without_anything_added_it_is_block_adaptive() -> None:
+    here = world(replace(HONEST, users=3, sessions=12), 0)
+    found = trace(RULE, here)
+    for user in range(3):
+        plain, pushed, again = (
+            ends(found, here, user, added, np.random.default_rng(0))
+            for added in (Acceleration(), Acceleration(momentum=0.5), Acceleration(memory=True))
+        )
+        assert plain == pytest.approx(found.ends[user], abs=1e-12)
+        assert np.abs(pushed - plain).max() > 1e-3
+        assert again[0] == pytest.approx(plain[0])  # nothing to remember yet
+        assert np.abs(again[1:] - plain[1:]).max() > 1e-3

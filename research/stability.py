@@ -1,4 +1,6 @@
-"""Is a matching on learned preferences stable for what people truly like?
+"""How often a matching on learned preferences is stable for what people truly like, and whether uncertainty helps.
+
+    python research/stability.py [--seeds 10] [--users 200] [--swipes 500] [--out FOLDER]
 
 People of two sides swipe on others. Deferred acceptance then gives everybody one partner by what was learned (Gale and Shapley
 1962). By the truth, no two people would both rather have each other. This counts how far estimates are from that, and whether it
@@ -9,20 +11,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final, final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from _script import options, tell, tick
+from kaczmatch import Learner, State, learner
 from kaczmatch.charts.lines import line_chart
 from kaczmatch.core.vectors import Integers, unit_rows
-from kaczmatch.laboratory.study import Laboratory
-from kaczmatch.learners.contract import Learner
-from kaczmatch.learners.registry import learner
-from kaczmatch.learners.state import State
 from kaczmatch.recommend.assignments.candidate_lists import CandidateLists
 from kaczmatch.recommend.assignments.proposals import propose
-from kaczmatch.report.results import Figure, ReportPart, Table
+from kaczmatch.report.results import Figure, Table
 from kaczmatch.simulation.condition import HONEST
 from kaczmatch.simulation.trace import priors_of, trace
 from kaczmatch.simulation.world import UNSEEN, World, world
@@ -42,8 +42,7 @@ MEASURES: Final = {
 Liking = NDArray[np.float64]
 
 
-@final
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class MatchingMarket:
     """How much people of each side like those of the other. The last two axes are owner and other; there may be one of draws."""
 
@@ -86,24 +85,23 @@ def most_likely_stable(drawn: MatchingMarket) -> Integers:
     return every[max(range(len(every)), key=lambda place: (np.mean(blocking[place] == 0), -np.mean(blocking[place])))]
 
 
-def stability_part(laboratory: Laboratory) -> ReportPart:
-    """Everybody learned from 0 to 500 swipes on people whom they are not matched with."""
-    sized = laboratory.plan.sized(replace(HONEST, deck=10, sessions=50))
-    markets = max(min(sized.users, UNSEEN) // (2 * SIDE), 1)
-    sized = replace(sized, users=2 * SIDE * markets)
+def measured(seeds: int, users: int, swipes: int) -> tuple[dict[tuple[str, int], dict[str, float]], int]:
+    """Means by name and swipes, and of how many markets. Everybody learned on people whom they are not matched with."""
+    markets = max(min(users, UNSEEN) // (2 * SIDE), 1)
+    sized = replace(HONEST, deck=10, sessions=swipes // 10, users=2 * SIDE * markets)
     times = [t for t in (0, *TIMES) if t <= sized.swipes]
     found: dict[tuple[str, int], list[tuple[float, ...]]] = {}
-    for seed in range(laboratory.plan.seeds):
+    for seed in range(seeds):
         here = world(sized, seed)
         truth = _markets(unit_rows(here.tastes[0]) @ unit_rows(_tags(here)).T)
         best = [market.matching() for market in truth]
         for name, t, matchings in [*_on_estimates(here, seed), *((PERFECT, t, best) for t in times)]:
-            laboratory.tick(f"{name}, {t} swipes, seed {seed}")
+            tick(f"{name}, {t} swipes, seed {seed}")
             for market, ideal, partner in zip(truth, best, matchings, strict=True):
                 pairs, lost = int(market.blocking(partner)), market.welfare(ideal) - market.welfare(partner)
                 found.setdefault((name, t), []).append((pairs == 0, pairs, lost))
     means = {key: dict(zip(MEASURES, np.mean(values, axis=0).tolist(), strict=True)) for key, values in found.items()}
-    return _part(means, times, markets * laboratory.plan.seeds)
+    return means, markets * seeds
 
 
 def _tags(here: World) -> Liking:
@@ -143,27 +141,27 @@ def _states(one: Learner, here: World) -> Iterator[tuple[int, Sequence[State]]]:
         yield t, found.states(t, priors)
 
 
-def _part(means: dict[tuple[str, int], dict[str, float]], times: Sequence[int], markets: int) -> ReportPart:
+def main(words: Sequence[str] | None = None) -> None:
+    parser = options(__doc__, seeds=10, users=200)
+    parser.add_argument("--swipes", type=int, default=max(TIMES))
+    asked = parser.parse_args(words)
+    means, markets = measured(asked.seeds, asked.users, asked.swipes)
+    times = sorted({t for _, t in means})
     tables = [
         Table(
             f"stability-{measure.replace('_', '-')}",
-            title,
+            f"{title}; {markets} markets",
             [{"learner": name} | {f"after_{t}": means[name, t][measure] for t in times} for name in NAMES],
         )
         for measure, title in MEASURES.items()
     ]
-    points: list[dict[str, Any]] = [{"learner": name, "swipes": t, **values} for (name, t), values in means.items() if t in times]
+    points: list[dict[str, Any]] = [{"learner": name, "swipes": t, **values} for (name, t), values in means.items()]
     chart = line_chart(
         points, x="swipes", y="blocking_pairs", title="Stability of matchings on learned preferences", names=NAMES,
         x_title="swipes", y_title="blocking pairs",
     )  # fmt: skip
-    last = times[-1]
-    words = [
-        f"{markets} markets of {SIDE} people on each side, 60 tags, honest labels. Everybody has swiped on others than those in the "
-        f"market. Welfare is the share of the other side whom somebody likes less than whom they get. After {last} swipes a matching "
-        f"by Block-NK has {means['block-nk', last]['blocking_pairs']:.1f} blocking pairs, by probit {means[IGNORED, last]['blocking_pairs']:.1f} "
-        f"where uncertainty is ignored, {means[EXPECTED, last]['blocking_pairs']:.1f} if stable in expectation and "
-        f"{means[LIKELIEST, last]['blocking_pairs']:.1f} if most likely stable; with perfect knowledge it has none."
-    ]
-    figure = Figure("stability", chart, f"mean of {markets} markets of {SIDE} on each side")
-    return ReportPart("stability", "Stability of learned preferences", words, tables, [figure])
+    tell(asked.out, tables, [Figure("stability", chart, f"mean of {markets} markets of {SIDE} on each side")])
+
+
+if __name__ == "__main__":
+    main()

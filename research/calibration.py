@@ -1,19 +1,21 @@
-"""Whether said probabilities come true, under label noise that nobody is told."""
+"""Whether the probabilities that learners say come true, under a label noise that they are not told.
+
+python research/calibration.py [--seeds 5] [--users 25] [--sessions 200] [--out FOLDER]
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import altair as alt
 import numpy as np
 
+from _script import options, tell, tick
+from kaczmatch import ProbabilisticLearner, learner
 from kaczmatch.core.vectors import Matrix
-from kaczmatch.laboratory.study import Laboratory
-from kaczmatch.learners.contract import ProbabilisticLearner
-from kaczmatch.learners.registry import learner
-from kaczmatch.report.results import Figure, ReportPart, Table
+from kaczmatch.report.results import Figure, Table
 from kaczmatch.simulation.condition import HONEST
 from kaczmatch.simulation.trace import priors_of, trace
 from kaczmatch.simulation.world import World, with_label_noise, world
@@ -24,7 +26,7 @@ BINS = 10
 
 
 def probability_learners() -> dict[str, ProbabilisticLearner]:
-    """Everybody who says a probability, and both belief learners with ε as it was set."""
+    """Those that say a probability, and both belief learners with ε as it was set."""
     return {
         "probit": learner("probit"),
         "probit, fixed ε": learner("probit", label_noise_swipes=float("inf")),
@@ -34,17 +36,17 @@ def probability_learners() -> dict[str, ProbabilisticLearner]:
     }
 
 
-def calibration_part(laboratory: Laboratory) -> ReportPart:
-    """Expected calibration error on unseen candidates, ten equal bins, pooled over users and seeds."""
-    sized = replace(laboratory.plan.sized(HONEST), users=min(laboratory.plan.users, 25))
+def measured(seeds: int, users: int, sessions: int) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Expected calibration error on unseen candidates, ten equal bins, pooled over users and seeds; and the bins."""
+    sized = replace(HONEST, users=users, sessions=sessions)
     times = [t for t in TIMES if t <= sized.swipes]
     pooled: dict[tuple[str, float, int], list[Matrix]] = {}
-    for seed in range(laboratory.plan.seeds):
+    for seed in range(seeds):
         plain = world(sized, seed)
         for noise in LABEL_NOISE:
             here = with_label_noise(plain, noise, seed)
             for name, one in probability_learners().items():
-                laboratory.tick(f"{name}, p = {noise:.2f}, seed {seed}")
+                tick(f"{name}, p = {noise:.2f}, seed {seed}")
                 for t, pairs in forecasts(one, here, times).items():
                     pooled.setdefault((name, noise, t), []).append(pairs)
     rows: list[dict[str, Any]] = []
@@ -53,26 +55,7 @@ def calibration_part(laboratory: Laboratory) -> ReportPart:
         pairs = np.concatenate(each)
         rows.append({"learner": name, "label_noise": noise, "swipe": t, "calibration_error": expected_error(pairs)})
         reliability += [{"learner": name, "label_noise": noise, "swipe": t} | row for row in _bins(pairs)]
-    last = [row for row in reliability if row["swipe"] == times[-1] and not row["learner"].endswith("ε")]
-    chart = (
-        alt.Chart({"values": last}, width=170, height=170)
-        .mark_line(point=True)
-        .encode(
-            x=alt.X("said:Q", title="said"), y=alt.Y("happened:Q", title="happened"), color=alt.Color("learner:N", title=None)
-        )
-        .facet(column=alt.Column("label_noise:Q", title="label noise"))
-        .properties(title=f"Reliability after {times[-1]:,} swipes")
-    )
-    return ReportPart(
-        "calibration",
-        "Do probabilities come true?",
-        _words(rows, times),
-        [
-            Table("calibration", "Expected calibration error on unseen candidates", rows),
-            Table("reliability", "Said and happened, by bin", reliability, in_report=False),
-        ],
-        [Figure("calibration", chart, "the diagonal would be perfect")],
-    )
+    return rows, reliability
 
 
 def forecasts(one: ProbabilisticLearner, here: World, times: list[int]) -> Mapping[int, Matrix]:
@@ -105,17 +88,31 @@ def _bins(pairs: Matrix) -> list[dict[str, float]]:
     ]
 
 
-def _words(rows: list[dict[str, Any]], times: list[int]) -> list[str]:
-    def worst(name: str) -> dict[str, Any]:
-        return max((row for row in rows if row["learner"] == name and row["swipe"] >= TIMES[0]), key=_error)
-
-    learned, fixed = worst("probit"), worst("probit, fixed ε")
-    return [
-        f"Honest labels with 5, 20 and 35 % of the swipes flipped; the learners are told 20 %. With ε learned per user the worst calibration error of probit after "
-        f"{times[0]} or more swipes is {_error(learned):.3f} (p = {learned['label_noise']:.2f}, {learned['swipe']:,} swipes), with ε as set {_error(fixed):.3f} "
-        f"(p = {fixed['label_noise']:.2f}, {fixed['swipe']:,} swipes)."
+def main(words: Sequence[str] | None = None) -> None:
+    parser = options(__doc__, users=25)
+    parser.add_argument("--sessions", type=int, default=HONEST.sessions)
+    asked = parser.parse_args(words)
+    rows, reliability = measured(asked.seeds, asked.users, asked.sessions)
+    last = max(row["swipe"] for row in rows)
+    chart = (
+        alt.Chart(
+            {"values": [row for row in reliability if row["swipe"] == last and not row["learner"].endswith("ε")]},
+            width=170,
+            height=170,
+        )
+        .mark_line(point=True)
+        .encode(
+            x=alt.X("said:Q", title="said"), y=alt.Y("happened:Q", title="happened"), color=alt.Color("learner:N", title=None)
+        )
+        .facet(column=alt.Column("label_noise:Q", title="label noise"))
+        .properties(title=f"Reliability after {last:,} swipes")
+    )
+    tables = [
+        Table("calibration", "Expected calibration error on unseen candidates", rows),
+        Table("reliability", "Said and happened, by bin", reliability),
     ]
+    tell(asked.out, tables, [Figure("calibration", chart, "the diagonal would be perfect")])
 
 
-def _error(row: dict[str, Any]) -> float:
-    return float(row["calibration_error"])
+if __name__ == "__main__":
+    main()
