@@ -13,8 +13,8 @@ import kaczmatch
 from kaczmatch import Hinge
 from kaczmatch.charts.influence import influence_chart
 from kaczmatch.charts.market import market_chart
-from kaczmatch.laboratory.curves import curves_part
-from kaczmatch.laboratory.study import Laboratory, Plan
+from kaczmatch.reproduce.figures import curves_part
+from kaczmatch.reproduce.study import Plan, Reproduction
 
 sys.path.append(str(Path(__file__).parents[1] / "research"))
 from lineage import converged, figures  # a script
@@ -78,8 +78,7 @@ def influence() -> alt.FacetChart:
 
 def honest() -> alt.TopLevelMixin:
     """Alignment over swipes under honest labels."""
-    laboratory = Laboratory(Plan(seeds=5), lambda _: None)
-    (figure,) = curves_part("honest", laboratory).figures
+    (figure,) = curves_part("honest", Reproduction(Plan(seeds=5), lambda _: None)).figures
     return figure.chart
 
 

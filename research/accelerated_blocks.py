@@ -82,7 +82,7 @@ def compared(seeds: int, users: int, sessions: int) -> list[Row]:
     for flip in FLIPS:
         means: dict[str, list[Vector]] = {}
         for seed in range(seeds):
-            here = with_label_noise(world(base, seed), flip, seed)
+            here = with_label_noise(world(base, seed), flip)
             found = trace(RULE, here, followed=False)
             for name, added in VARIANTS.items():
                 tick(f"{name}, p = {flip:.1f}, seed {seed}")

@@ -44,7 +44,7 @@ def measured(seeds: int, users: int, sessions: int) -> tuple[list[dict[str, Any]
     for seed in range(seeds):
         plain = world(sized, seed)
         for noise in LABEL_NOISE:
-            here = with_label_noise(plain, noise, seed)
+            here = with_label_noise(plain, noise)
             for name, one in probability_learners().items():
                 tick(f"{name}, p = {noise:.2f}, seed {seed}")
                 for t, pairs in forecasts(one, here, times).items():

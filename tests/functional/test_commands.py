@@ -91,7 +91,7 @@ def test_everything_is_written_and_the_same_seed_gives_the_same_bytes(tmp_path: 
     assert other.returncode == 0, other.stderr
     one, two = tmp_path / "one", tmp_path / "two"
     names = {path.name for path in one.iterdir()}
-    for stem in ("curves-paper", "adaptive-paper", "noise-paper", "curves-honest", "cold-start", "convergence"):
+    for stem in ("curves-paper", "noise-paper", "curves-honest", "cold-start", "convergence", "drift"):
         assert {f"{stem}.csv", f"{stem}.json", f"{stem}.svg", f"{stem}.png"} <= names
     assert {"table-alpha.csv", "table-metrics-against-paper.csv", "claims.csv", "desiderata.csv", "report.html"} <= names
     assert len(list(one.glob("*.csv"))) > 12

@@ -48,7 +48,7 @@ CASES: dict[Path_, list[str]] = {
         f"tune {LEARN.replace('log.csv', 'longer.csv')} --learner probit-diag --column decision=stars --like-from 4",
     ],
     ("reproduce",): [
-        *(f"reproduce {name} --quick --seeds 1 --users 2" for name in ("drift", "blocks")),
+        "reproduce thresholds --quick --seeds 1 --users 2",
         "reproduce curves --condition honest --quick --seeds 1 --users 2 --workers 1 --json",
         "reproduce noise --quick --seeds 1 --users 2 --out out",
     ],
@@ -119,8 +119,9 @@ ELSEWHERE = {
 }
 EXPERIMENTS_ELSEWHERE = {
     "all": "tests/functional/test_commands.py",
-    **dict.fromkeys(("table-alpha", "table-metrics", "adaptive", "cold-start", "convergence", "claims"), "as parts of all"),
-    "beyond": "as drift and blocks",
+    **dict.fromkeys(
+        ("table-alpha", "table-metrics", "cold-start", "blocks", "convergence", "drift", "claims"), "as parts of all"
+    ),
 }
 
 

@@ -1,4 +1,4 @@
-"""The laboratory's report."""
+"""The report of a reproduction."""
 
 from __future__ import annotations
 
@@ -6,15 +6,18 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from kaczmatch.laboratory.study import CANNOT_TELL, Plan
 from kaczmatch.report.page import ResultsPage
 from kaczmatch.report.results import ReportPart
+from kaczmatch.reproduce.published import ALL_HIGH, ALL_LOW, CANNOT_TELL, FALSE, MISLEADING, NOT_REPRODUCED, REPRODUCED
+from kaczmatch.reproduce.study import Plan
 
 _VERDICTS = {
-    "reproduced": "good",
-    "reproduced but misleading": "half",
-    "not reproduced": "bad",
-    "false": "bad",
+    REPRODUCED: "good",
+    MISLEADING: "half",
+    ALL_HIGH: "half",
+    ALL_LOW: "half",
+    NOT_REPRODUCED: "bad",
+    FALSE: "bad",
     CANNOT_TELL: "open",
 }
 

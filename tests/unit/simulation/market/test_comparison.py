@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from kaczmatch import InvalidInput
-from kaczmatch.laboratory.market import MarketComparison, compare_policies, market_part, policies_named
 from kaczmatch.recommend.samplers.registry import SAMPLERS
 from kaczmatch.simulation.market.arms import market_policies
+from kaczmatch.simulation.market.comparison import MarketComparison, compare_policies, market_part, policies_named
 from kaczmatch.simulation.market.engine import Pace
 from kaczmatch.simulation.market.outcome import MarketOutcome
 from kaczmatch.simulation.market.populations import ABOUT, Census, town

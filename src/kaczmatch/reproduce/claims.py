@@ -6,41 +6,91 @@ counts if its 95 % interval over seeds does.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Final
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final, final
 
 import numpy as np
 
-from kaczmatch.laboratory import published
-from kaczmatch.laboratory.claim_measures import (
-    DAMPED,
-    EARLY,
-    FALSE,
-    LATE,
-    MISLEADING,
-    REPRODUCED,
-    Difference,
-    Mathematics,
-    Measured,
-    measured_in,
-)
-from kaczmatch.laboratory.study import RULES, Laboratory
+from kaczmatch.core.vectors import Vector
+from kaczmatch.learners.logs.influence import influence
+from kaczmatch.learners.logs.replay import replay
+from kaczmatch.learners.registry import learner
+from kaczmatch.learners.rules.hinge import Hinge
 from kaczmatch.report.results import ReportPart, Table
-from kaczmatch.simulation.condition import PAPER
+from kaczmatch.reproduce import published
+from kaczmatch.reproduce.figures import noise_finals
+from kaczmatch.reproduce.published import CANNOT_TELL, FALSE, MISLEADING, REPRODUCED, Difference
+from kaczmatch.reproduce.study import RULES, Reproduction, comparable, curve, learners_by_name
+from kaczmatch.reproduce.tables import alpha_part
+from kaczmatch.simulation.condition import HONEST, HONEST_ADAPTIVE, PAPER, Condition
+from kaczmatch.simulation.world import world
 
+EARLY, LATE = 200, 3_000
+DAMPED = "block-nk, α = 100"
 NOTHING: Final = 0.05  # a centred alignment up to this one says that nothing was learned
 
 Row = dict[str, str]
 
 
-def claims_part(laboratory: Laboratory) -> ReportPart:
-    rows = claim_rows(measured_in(laboratory))
+@final
+@dataclass(frozen=True, slots=True)
+class Mathematics:
+    """What the claims without an experiment are judged by."""
+
+    prior_weight: float  # after 20 orthogonal swipes
+    step: float  # of TK at α = 9 on nine tags
+    rounding: float  # the largest difference from gradient descent on unit rows
+    rates: tuple[float, float]  # the least and the largest rate of TK's step on raw rows
+    damping: float  # of TK's step by α = 1
+    apart: float  # Block-TK with k = 1 from TK
+    top: float  # the largest eigenvalue of AAᵀ on raw rows, over k
+    two_dislikes: float  # their score
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """Everything that the claims are judged by: of experiments, one mean over users for each seed."""
+
+    mathematics: Mathematics
+    seeds: Mapping[tuple[str, str, str], Vector]  # by condition, learner and metric
+    clean_likes: float  # the share of likes among clean labels in the paper's condition
+    swipes: int  # of a user under honest labels
+    decides: bool  # whether the run has the paper's sizes
+
+    def mean(self, *key: str) -> float:
+        return float(np.mean(self._of(key)))
+
+    def difference(self, one: tuple[str, str, str], other: tuple[str, str, str]) -> Difference:
+        return Difference.of(self._of(one) - self._of(other))
+
+    def value(self, *key: str) -> Difference:
+        """From zero."""
+        return Difference.of(self._of(key))
+
+    def leads(self, name: str, condition: str, metric: str) -> list[Difference]:
+        """One of the six rules minus each other."""
+        return [self.difference((condition, name, metric), (condition, other, metric)) for other in RULES if other != name]
+
+    def _of(self, key: tuple[str, ...]) -> Vector:
+        condition, name, metric = key
+        return self.seeds[condition, name, metric]
+
+    def verdict(self, *found: tuple[bool, str]) -> str:
+        """The first that is so; it cannot be told where none is, or where the run is too small."""
+        return next((said for is_so, said in found if is_so and self.decides), CANNOT_TELL)
+
+
+def claims_part(run: Reproduction) -> ReportPart:
+    rows = claim_rows(measured_in(run))
     words = [
         "Each claim as we read it, the paper's contributions (i) to (v) marked, what we measured, and a verdict. “Reproduced but misleading” means that "
         "the number comes out and the conclusion drawn from it does not follow from it. The paper's code is not published: how it was run is inferred from its numbers, "
         "and one inference matters, that its Align@20 column fits a 0/1 prior which agrees with the soulmate in 70 % of its bits."
     ]
-    if not laboratory.study(PAPER).comparable:
+    if not comparable(run.plan.sized(PAPER)):
         words.append("This run is smaller than the paper's: on its experiments it cannot tell, whatever the numbers.")
     numbered = [{"claim": n, **row} for n, row in enumerate(rows, 1)]
     false = sum(row["verdict"] == FALSE for row in rows)
@@ -160,7 +210,7 @@ def _of_noise(found: Measured) -> list[Row]:
 
 def _of_sampling(found: Measured) -> list[Row]:
     early, late = f"at_{EARLY}", f"at_{LATE}"
-    command = "kaczmatch reproduce adaptive --condition honest"
+    command = "kaczmatch reproduce curves --condition honest"
 
     def gain(metric: str, start: str = "") -> Difference:
         return found.difference((f"16, cosine{start}", "block-nk", metric), (f"16, rows{start}", "block-nk", metric))
@@ -181,3 +231,56 @@ def _of_sampling(found: Measured) -> list[Row]:
         _row("(iv), section 9.3", "adaptive sampling slows recovery from miscalibration",
              f"from a prior with 80 % of the taste's bits turned over, Block-NK at {EARLY}: cosine minus row norms {recovers}", found.verdict((recovers.below(), REPRODUCED), (recovers.above(), FALSE)), command),
     ]  # fmt: skip
+
+
+def measured_in(run: Reproduction) -> Measured:
+    paper, honest = run.metrics(PAPER), run.metrics(HONEST)
+    seeds: dict[tuple[str, str, str], Vector] = {}
+    for label, study in (("paper", paper), ("honest", honest)):
+        centred = f"centred_at_{study.condition.swipes}"
+        for name in (*RULES, "nk-unit", "all-ones", "probit-diag"):
+            for metric in ("align_at_20", "final_alignment", "delta_s", centred):
+                seeds[label, name, "centred" if metric == centred else metric] = np.nanmean(study.of(name, metric), axis=1)
+    damped = run.study(honest.condition, {DAMPED: learner("block-nk", alpha=100.0)}, curve)[DAMPED]
+    seeds["honest", DAMPED, "final_alignment"] = np.array([one.mean[-1] for one in damped])
+    noise = published.LABEL_NOISE[0], published.LABEL_NOISE[-1]
+    for (name, p), finals in noise_finals(run, run.plan.sized(HONEST, most_users=50), learners_by_name(RULES), noise).items():
+        seeds["noise", name, f"{p}"] = np.array([each.mean() for each in finals])
+    # Sampling is compared at equal block size: the paper's row-norm sessions have 32 cards, its adaptive ones 16.
+    half = replace(HONEST, deck=HONEST.deck // 2, sessions=2 * HONEST.sessions)
+    for sampling, condition in (("32, rows", HONEST), ("16, rows", half), ("16, cosine", HONEST_ADAPTIVE)):
+        seeds |= _block_nk(run, sampling, condition)
+        if condition is not HONEST:
+            seeds |= _block_nk(run, f"{sampling}, lost", replace(condition, prior="informed", prior_noise=0.8))
+    likes = float(world(paper.condition, 0).likes.mean())
+    return Measured(_mathematics(), seeds, likes, honest.condition.swipes, comparable(paper.condition))
+
+
+def _block_nk(run: Reproduction, sampling: str, condition: Condition) -> dict[tuple[str, str, str], Vector]:
+    sized = run.plan.sized(condition)
+    curves = run.study(sized, learners_by_name(("block-nk",)), curve)["block-nk"]
+    found = {f"at_{t}": [one.mean[min(t, sized.swipes) - 1] for one in curves] for t in (EARLY, LATE)}
+    found["like_rate"] = [one.like_rate for one in curves]
+    return {(sampling, "block-nk", metric): np.array(values) for metric, values in found.items()}
+
+
+def _mathematics() -> Mathematics:
+    nk = learner("nk", direction="unit", hinge=Hinge(theta=0.95, delta=0.05))
+    log = {"user": [0] * 20, "features": np.eye(21)[1:], "label": [1] * 20}
+    tk = learner("tk", alpha=9.0, hinge=Hinge(theta=0.95, delta=0.05))
+    rng = np.random.default_rng(0)
+    tags = (rng.random((64, 60)) < 0.5).astype(float)
+    random = {"user": [0] * 64, "features": tags, "label": rng.choice([-1, 1], 64)}
+    lengths = tags.sum(axis=1)
+    return Mathematics(
+        prior_weight=influence(nk, log, prior=np.eye(21)[0]).prior_cosine,
+        step=float(np.linalg.norm(tk.swipe(tk.start(np.zeros(9)), np.ones(9), "like").cells)),
+        rounding=max(row["largest_difference_after_200_swipes"] for row in alpha_part().tables[0].rows),
+        rates=(float(1.0 / (lengths.max() + 1.0)), float(1.0 / (lengths.min() + 1.0))),
+        damping=float(np.mean(lengths / (lengths + 1.0))),
+        apart=float(
+            np.abs(replay(learner("tk"), random)[0].cells - replay(learner("block-tk", k=1), random)[0].cells[:60]).max()
+        ),
+        top=float(np.mean([np.linalg.eigvalsh(a @ a.T)[-1] / 32 for a in (rng.random((50, 32, 60)) < 0.5).astype(float)])),
+        two_dislikes=math.sqrt(-0.5 * -0.5),
+    )

@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 
 from kaczmatch.core.vectors import Matrix
-from kaczmatch.laboratory.claim_measures import FALSE, MISLEADING, REPRODUCED
-from kaczmatch.laboratory.study import CANNOT_TELL, Laboratory, learners_by_name
 from kaczmatch.learners.contract import Learner
 from kaczmatch.learners.logs.influence import influence
 from kaczmatch.learners.logs.monitors import tikhonov_step_bound
 from kaczmatch.report.results import ReportPart, Table
+from kaczmatch.reproduce.published import CANNOT_TELL, FALSE, MISLEADING, REPRODUCED
+from kaczmatch.reproduce.study import Reproduction, learners_by_name
 from kaczmatch.simulation import metrics
 from kaczmatch.simulation.condition import HONEST
 from kaczmatch.simulation.trace import priors_of, trace
@@ -25,14 +25,14 @@ from kaczmatch.simulation.world import World, world
 EARLY = 15
 
 
-def desiderata_part(laboratory: Laboratory) -> ReportPart:
-    study = laboratory.study(HONEST)
-    sized = replace(study.condition, users=min(laboratory.plan.users, 50))
+def desiderata_part(run: Reproduction) -> ReportPart:
+    study = run.metrics(HONEST)
+    sized = run.plan.sized(HONEST, most_users=50)
     early, two_sessions = world(replace(sized, deck=EARLY, sessions=1), 0), world(replace(sized, sessions=2), 0)
     flat = metrics.unseen_auc(np.ones_like(early.priors), early, EARLY)
     rows, costs, crowds = [], [], _crowds()
     for name, one in learners_by_name().items():
-        laboratory.tick(name)
+        run.tick(name)
         area = metrics.unseen_auc(trace(one, early, (EARLY,)).weights(EARLY), early, EARLY)
         gain = area - flat
         first, last = _influence(one, two_sessions)

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kaczmatch.laboratory.claim_measures import DAMPED, FALSE, MISLEADING, REPRODUCED, Difference, Mathematics, Measured
-from kaczmatch.laboratory.claims import claim_rows
-from kaczmatch.laboratory.desiderata import desiderata_verdicts
-from kaczmatch.laboratory.study import CANNOT_TELL, RULES
+from kaczmatch.reproduce.claims import DAMPED, Mathematics, Measured, claim_rows
+from kaczmatch.reproduce.desiderata import desiderata_verdicts
+from kaczmatch.reproduce.published import CANNOT_TELL, FALSE, MISLEADING, REPRODUCED, Difference
+from kaczmatch.reproduce.study import RULES
 
 LEVEL, SEEDS = 0.5, np.array([-0.001, 0.0005, 0.001, -0.0005, 0.0])
 Key = tuple[str, str, str]
