@@ -17,9 +17,11 @@ FOLDER = Path(__file__).parents[2] / "research"
 SCRIPTS = sorted(path.stem for path in FOLDER.glob("[!_]*.py"))
 SMALLEST = {
     "accelerated_blocks": "--seeds 1 --users 2 --sessions 3",
+    "align_at_20": "--seeds 2 --users 2 --sessions 2",
     "calibration": "--seeds 1 --users 2 --sessions 2",
     "ceiling": "--seeds 1 --users 2",
     "lineage": "--seeds 1 --rows 60",
+    "nk_at_low_noise": "--users 2 --sessions 2",
     "row_norms": "--seeds 1 --rows 60",
     "simulated_traits": "--seeds 1 --users 4 --candidates 12 --raters 8",
     "stability": "--seeds 1 --users 10 --swipes 20",

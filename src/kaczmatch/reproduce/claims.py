@@ -55,28 +55,24 @@ class Measured:
     """Everything that the claims are judged by: of experiments, one mean over users for each seed."""
 
     mathematics: Mathematics
-    seeds: Mapping[tuple[str, str, str], Vector]  # by condition, learner and metric
+    seeds: Mapping[tuple[str, ...], Vector]  # by condition, learner and metric
     clean_likes: float  # the share of likes among clean labels in the paper's condition
     swipes: int  # of a user under honest labels
     decides: bool  # whether the run has the paper's sizes
 
     def mean(self, *key: str) -> float:
-        return float(np.mean(self._of(key)))
+        return float(np.mean(self.seeds[key]))
 
     def difference(self, one: tuple[str, str, str], other: tuple[str, str, str]) -> Difference:
-        return Difference.of(self._of(one) - self._of(other))
+        return Difference.of(self.seeds[one] - self.seeds[other])
 
     def value(self, *key: str) -> Difference:
         """From zero."""
-        return Difference.of(self._of(key))
+        return Difference.of(self.seeds[key])
 
     def leads(self, name: str, condition: str, metric: str) -> list[Difference]:
         """One of the six rules minus each other."""
         return [self.difference((condition, name, metric), (condition, other, metric)) for other in RULES if other != name]
-
-    def _of(self, key: tuple[str, ...]) -> Vector:
-        condition, name, metric = key
-        return self.seeds[condition, name, metric]
 
     def verdict(self, *found: tuple[bool, str]) -> str:
         """The first that is so; it cannot be told where none is, or where the run is too small."""
@@ -235,7 +231,7 @@ def _of_sampling(found: Measured) -> list[Row]:
 
 def measured_in(run: Reproduction) -> Measured:
     paper, honest = run.metrics(PAPER), run.metrics(HONEST)
-    seeds: dict[tuple[str, str, str], Vector] = {}
+    seeds: dict[tuple[str, ...], Vector] = {}
     for label, study in (("paper", paper), ("honest", honest)):
         centred = f"centred_at_{study.condition.swipes}"
         for name in (*RULES, "nk-unit", "all-ones", "probit-diag"):
@@ -256,7 +252,7 @@ def measured_in(run: Reproduction) -> Measured:
     return Measured(_mathematics(), seeds, likes, honest.condition.swipes, comparable(paper.condition))
 
 
-def _block_nk(run: Reproduction, sampling: str, condition: Condition) -> dict[tuple[str, str, str], Vector]:
+def _block_nk(run: Reproduction, sampling: str, condition: Condition) -> dict[tuple[str, ...], Vector]:
     sized = run.plan.sized(condition)
     curves = run.study(sized, learners_by_name(("block-nk",)), curve)["block-nk"]
     found = {f"at_{t}": [one.mean[min(t, sized.swipes) - 1] for one in curves] for t in (EARLY, LATE)}

@@ -11,19 +11,10 @@ import numpy as np
 
 from kaczmatch.charts.lines import line_chart
 from kaczmatch.core.vectors import Vector
-from kaczmatch.learners.registry import learner
 from kaczmatch.report.results import Figure, ReportPart, Table
 from kaczmatch.reproduce import published
 from kaczmatch.reproduce.published import NEAR, NOT_REPRODUCED, Beside
-from kaczmatch.reproduce.study import (
-    RULES,
-    LearningCurve,
-    Reproduction,
-    comparable,
-    curve,
-    final_alignment,
-    learners_by_name,
-)
+from kaczmatch.reproduce.study import RULES, LearningCurve, Reproduction, comparable, curve, final_alignment, learners_by_name
 from kaczmatch.simulation.condition import HONEST, HONEST_ADAPTIVE, PAPER, PAPER_ADAPTIVE, Condition
 
 BEYOND = ("probit", "probit-diag", "all-ones")  # beside the six where labels carry a preference
@@ -87,14 +78,11 @@ def noise_part(condition: str, run: Reproduction) -> ReportPart:
     tables = [Table(f"noise-{condition}", "Final alignment over label noise", rows, in_report=False)]
     words = [f"Final alignment as labels get noisier, {condition} condition, {sized.users} users per seed."]
     if condition == "paper":
-        compared, tries = _noise_against_paper(finals, sized), _nk_tries(run)
-        tables = [compared, tries, *tables]
-        start = published.NOISE["nk"][0]
-        nearest = min(tries.rows, key=lambda row: abs(row["final_alignment"] - start))
+        compared = _noise_against_paper(finals, sized)
+        tables.insert(0, compared)
         if any(row["learner"] == "nk" and row["verdict"] == NOT_REPRODUCED for row in compared.rows):
             words.append(
-                f"One cell stays out of reach: the paper's figure starts NK at {start}. What was tried at p = 0.10 is in noise-nk-tries.csv; the nearest is "
-                f"{nearest['final_alignment']:.3f} (direction {nearest['direction']}, η = {nearest['eta']}, {nearest['labels']} labels, {nearest['prior']} prior)."
+                f"One cell stays out of reach: the paper's figure starts NK at {published.NOISE['nk'][0]}. research/nk_at_low_noise.py has what was tried."
             )
     chart = line_chart(
         rows, x="label_noise", y="final_alignment", title=f"Final alignment over label noise, {condition} condition", names=list(named),
@@ -121,22 +109,6 @@ def _noise_against_paper(finals: Mapping[tuple[str, float], Sequence[Vector]], s
                 what = {"learner": name, "label_noise": noise}
                 rows.append(Beside(what, printed, means, NEAR, comparable(sized)).row())
     return Table("noise-against-paper", "Both ends of the paper's noise figure", rows, f"Reproduced: within {NEAR}.")
-
-
-def _nk_tries(run: Reproduction) -> Table:
-    """NK at p = 0.10 on the first seed, in every combination that might be the paper's."""
-    one_seed = Reproduction(replace(run.plan, seeds=1), run.tick, run.runner)
-    rows = []
-    kinds = (("raw-dot", "informed"), ("raw-dot", "ones"), ("raw-dot", "own-tags"), ("cosine", "informed"), ("cosine", "ones"))
-    tried = [(direction, eta) for direction in ("raw", "unit") for eta in (0.1, 0.5, 0.9)]
-    named = {f"nk, {direction}, η = {eta}": learner("nk", eta=eta, direction=direction) for direction, eta in tried}
-    for labels, prior in kinds:
-        base = Condition(labels=labels, prior=prior, label_noise=published.LABEL_NOISE[0])  # type: ignore[arg-type]
-        finals = one_seed.study(run.plan.sized(base, most_users=20), named, final_alignment)
-        for (direction, eta), (final,) in zip(tried, finals.values(), strict=True):
-            what = {"labels": labels, "prior": prior, "direction": direction, "eta": eta}
-            rows.append(what | {"final_alignment": float(final.mean())})
-    return Table("noise-nk-tries", "NK at p = 0.10, what was tried", rows, "One seed, 20 users.", in_report=False)
 
 
 def curve_rows(curves: Curves, sized: Condition) -> list[dict[str, Any]]:

@@ -33,6 +33,7 @@ LABEL_NOISE = (0.0, 0.1, 0.2, 0.3, 0.4)
 BLOCK_SIZES = (4, 8, 16, 32, 48, 64, 128)
 BLOCK_ALPHAS = (0.1, 1.0, 10.0, 100.0, 1000.0)
 TAGS = (15, 30, 60, 120)
+LEVELS = ("plateau", "rise_over_the_last_fifth", "plateau_centred", "drift_a_session", "noise_a_session", "predicted_centred")
 SETTLED = 0.003  # change of the level from the fourth to the last fifth of the swipes
 
 
@@ -42,19 +43,19 @@ def cold_start_part(run: Reproduction) -> ReportPart:
     sized = replace(run.plan.sized(HONEST), sessions=5, deck=10)
     named = learners_by_name((*RULES, "probit", "probit-diag", "all-ones", "logistic", "rocchio"))
     rows: list[dict[str, Any]] = []
+    summary: list[dict[str, Any]] = []
     for name, seeds in run.study(sized, named, first_swipes).items():
         both = np.concatenate(seeds, axis=1)  # metric x users of all seeds x swipes
-        half = 1.96 * both.std(axis=1, ddof=1) / math.sqrt(both.shape[1])
-        for t in range(1, SWIPES + 1):
-            auc, aligned = both[:, :, t - 1].mean(axis=1)
-            row = {"learner": name, "swipe": t, "auc": float(auc), "low": float(auc - half[0, t - 1])}
-            row |= {"high": float(auc + half[0, t - 1]), "alignment": float(aligned)}
-            rows.append(row | {"alignment_half_width": float(half[1, t - 1])})
-    summary: list[dict[str, Any]] = [
-        {"learner": name}
-        | {f"auc_at_{row['swipe']}": row["auc"] for row in rows if row["learner"] == name and row["swipe"] in EARLY}
-        for name in named
-    ]
+        (auc, aligned), (reach, half) = (
+            both.mean(axis=1).tolist(),
+            (1.96 * both.std(axis=1, ddof=1) / both.shape[1] ** 0.5).tolist(),
+        )
+        rows += [
+            {"learner": name, "swipe": t + 1, "auc": auc[t], "low": auc[t] - reach[t], "high": auc[t] + reach[t]}
+            | {"alignment": aligned[t], "alignment_half_width": half[t]}
+            for t in range(SWIPES)
+        ]
+        summary.append({"learner": name} | {f"auc_at_{t}": auc[t - 1] for t in EARLY})
     chart = line_chart(
         rows, x="swipe", y="auc", title="The first fifty swipes, honest labels", names=list(named), x_title="swipes",
         y_title="AUC on unseen candidates", banded=("block-nk", "probit", "all-ones"),
@@ -166,7 +167,7 @@ def blocks_part(run: Reproduction) -> ReportPart:
     rows: list[dict[str, Any]] = []
     for size in SIZES:
         sized = replace(base, deck=size, sessions=max(1, swipes // size))
-        for name, curves in run.study(sized, {name: named[name] for name in ("tk", "block-nk", "block-adaptive")}, curve).items():
+        for name, curves in run.study(sized, named, curve).items():
             mean = np.mean([each.mean for each in curves], axis=0)
             at = {f"align_at_{t}": float(mean[t - 1]) for t in BLOCK_TIMES if t <= len(mean)}
             rows.append({"swipes_a_session": size, "learner": name} | at | {"end": float(mean[-1])})
@@ -193,19 +194,8 @@ def convergence_part(run: Reproduction) -> ReportPart:
     rows = []
     for varied, value, condition, one in cases:
         name = f"block-nk, {varied} = {value:g}"
-        plateau, moving, centred, drift, noise, predicted = np.mean(run.study(condition, {name: one}, levels)[name], axis=0)
-        rows.append(
-            {
-                "varied": varied,
-                "value": float(value),
-                "plateau": float(plateau),
-                "rise_over_the_last_fifth": float(moving),
-                "plateau_centred": float(centred),
-                "drift_a_session": float(drift),
-                "noise_a_session": float(noise),
-                "predicted_centred": float(predicted),
-            }
-        )
+        means = np.mean(run.study(condition, {name: one}, levels)[name], axis=0)
+        rows.append({"varied": varied, "value": float(value)} | dict(zip(LEVELS, means.tolist(), strict=True)))
     words = _convergence_words(rows, base.users)
     points = [
         {key: row[key] for key in ("varied", "value", "plateau_centred")}
