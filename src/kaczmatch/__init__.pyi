@@ -55,8 +55,8 @@ from .recommend.people.vocabulary import Vocabulary as Vocabulary
 from .recommend.samplers.registry import SAMPLERS as SAMPLERS
 from .recommend.samplers.registry import sampler as sampler
 from .recommend.scoring import Viewer as Viewer
+from .solvers.contract import Solution as Solution
 from .solvers.registry import SOLVERS as SOLVERS
 from .solvers.registry import solver as solver
-from .solvers.trace import Solution as Solution
 
 __version__: str
