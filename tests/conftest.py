@@ -16,8 +16,10 @@ import kaczmatch
 from kaczmatch.app.warm_up import warm_up
 from kaczmatch.evaluation.measures import shuffled_labels
 from kaczmatch.settings.model import PREFIX, Settings
+from kaczmatch.storage import migrating
 from worlds.crowd import Crowd, make_crowd
-from worlds.postgres import postgres, postgres_url
+from worlds.postgres import new_postgres_url, postgres, postgres_url
+from worlds.stores import copying
 
 settings.register_profile("local", deadline=None, max_examples=50, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("ci", parent=settings.get_profile("local"), derandomize=True)
@@ -26,7 +28,7 @@ settings.load_profile("ci" if os.environ.get("CI") else "local")
 for name in [name for name in os.environ if name.startswith(PREFIX)]:
     del os.environ[name]  # the settings of somebody who runs the service from this shell are not meant for tests
 
-__all__ = ["postgres", "postgres_url"]  # fixtures of a real server
+__all__ = ["new_postgres_url", "postgres", "postgres_url"]  # fixtures of a real server
 
 TESTS = Path(__file__).parent
 NEEDS = {"faults": "faults", "functional/web": "browser", "functional/api": "server"}  # by folder
@@ -38,6 +40,14 @@ LONGEST_FIRST = (*TOGETHER, "tests/paper/test_reproduction", "tests/functional",
 @pytest.fixture(scope="session")
 def crowd() -> Callable[..., Crowd]:
     return make_crowd
+
+
+@pytest.fixture(autouse=True, scope="session")
+def tables_of_new_files(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Are copied. tests/unit/storage/test_migrations.py migrates in earnest."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(migrating, "_migrate", copying(tmp_path_factory.mktemp("tables") / "store.db"))
+        yield
 
 
 @pytest.fixture(autouse=True, scope="module")  # not of the session: pages show the whole of it
@@ -71,7 +81,7 @@ def uses_postgres(item: pytest.Item) -> bool:
     """By a fixture, or by a parameter that says on which store it runs."""
     parameters = item.callspec.params.values() if isinstance(item, pytest.Function) and hasattr(item, "callspec") else ()
     stores = {value for value in parameters if isinstance(value, str)}
-    return "postgres" in stores or not {"postgres", "postgres_url"}.isdisjoint(getattr(item, "fixturenames", ()))
+    return "postgres" in stores or not {"postgres", "postgres_url", "new_postgres_url"}.isdisjoint(getattr(item, "fixturenames", ()))
 
 
 def pytest_configure(config: pytest.Config) -> None:

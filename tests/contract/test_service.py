@@ -298,10 +298,15 @@ def kind(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def urls(kind: str, request: pytest.FixtureRequest) -> Iterator[Callable[[], str]]:
-    """Addresses of empty databases, a new one each time."""
+    """Addresses of empty databases."""
     if kind == "postgres":
-        server = request.getfixturevalue("postgres")
-        yield server.new
+        server, url = request.getfixturevalue("postgres"), request.getfixturevalue("postgres_url")
+
+        def emptied() -> str:
+            server.clear(url)
+            return str(url)
+
+        yield emptied
         return
     folder = Path(tempfile.mkdtemp(prefix="kaczmatch-"))
     numbers = iter(range(1_000_000))
