@@ -141,7 +141,7 @@ class Server:
     def clear(self, address: str) -> None:
         """Every row is gone. What was deleted can still be found in the files: tests that look there need a new database."""
         name = address.rpartition("/")[2]
-        self.ask(f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'")
+        self.ask(f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'")  # noqa: S608
         self.ask(_EMPTY, name)
 
     def drop(self, address: str) -> None:
