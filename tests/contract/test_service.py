@@ -340,6 +340,6 @@ def test_life_goes_as_the_model_says(
             store.close()
             return SqlStore(On.address)
 
-    examples = {"memory": 60, "sqlite": 12, "postgres": 6}[kind]
+    examples = {"memory": 50, "sqlite": 8, "postgres": 3}[kind]
     how = settings(max_examples=examples, stateful_step_count=40, deadline=None, phases=[Phase.generate])
     run_state_machine_as_test(On, settings=how)
