@@ -12,7 +12,7 @@ PARALLEL := --numprocesses auto # tests/conftest.py says how many workers there 
 
 unexport PYTHONDONTWRITEBYTECODE # the tests start a hundred processes, which would compile every module anew
 
-.PHONY: serve quick test mutants compiled check rooms sizes bench endure results migration docs pictures dist sbom licences release-check versions typescript clean
+.PHONY: serve quick test mutants compiled check rooms sizes walk bench endure results migration docs pictures dist sbom licences release-check versions typescript clean
 
 serve: $(SERVICE) # make serve PORT=9000
 	@$(BIN)/kaczmatch serve --demo $(if $(PORT),--port $(PORT))
@@ -38,6 +38,9 @@ rooms: $(ENVIRONMENT) # which rooms import which
 
 sizes: $(ENVIRONMENT) # lines and statements of each package
 	$(BIN)/python docs/sizes.py
+
+walk: $(ENVIRONMENT) # the functions and files that one swipe and one deck pass, and the picture of it
+	$(BIN)/python docs/walk.py docs/images/walk.svg
 
 bench: $(ENVIRONMENT)
 	$(BIN)/python benchmarks/learners.py
