@@ -80,8 +80,8 @@ from .recommend.scoring import Viewer as Viewer
 from .runner.cluster import RayRunner as RayRunner
 from .runner.local import LocalRunner as LocalRunner
 from .runner.processes import ProcessRunner as ProcessRunner
+from .solvers.contract import Solution as Solution
 from .solvers.registry import SOLVERS as SOLVERS
 from .solvers.registry import solver as solver
-from .solvers.trace import Solution as Solution
 
 __version__: str
