@@ -18,6 +18,7 @@ SCRIPTS = sorted(path.stem for path in FOLDER.glob("[!_]*.py"))
 SMALLEST = {
     "accelerated_blocks": "--seeds 1 --users 2 --sessions 3",
     "align_at_20": "--seeds 2 --users 2 --sessions 2",
+    "block_nk_noise": "--quick --seeds 1 --users 2",
     "calibration": "--seeds 1 --users 2 --sessions 2",
     "ceiling": "--seeds 1 --users 2",
     "lineage": "--seeds 1 --rows 60",

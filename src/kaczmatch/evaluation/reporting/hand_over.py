@@ -1,4 +1,4 @@
-"""From the laboratory to the service: the settings that a recommendation amounts to, and the commands that bring them into use."""
+"""From an evaluation to the service: the settings that a recommendation amounts to, and the commands that bring them into use."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import final
 
 from kaczmatch.evaluation.evaluate import EvaluationResult
 from kaczmatch.formats.configuration import Configuration
-from kaczmatch.learners.belief.probit_traits import ProbitTraits
+from kaczmatch.learners.belief.gaussian import ProbitTraits
 
 CONFIGURATION = "kaczmatch.toml"
 USUAL = Configuration(ProbitTraits.slug, {})  # the service's default
