@@ -143,7 +143,7 @@ def thresholds_part(run: Reproduction) -> ReportPart:
     ends = {(row["labels"], row["learner"]): row for row in rows}
     first, second, third = (ends[name, "block-nk"] for name in cases)
     words = [
-        f"The paper's prior, {base.users} users per seed. At θ = {base.theta} the raw dot product likes nearly everybody ({first['like_rate']:.0%} of swipes with the flipped "
+        f"The paper's prior, {base.users} users per seed. At θ = {base.theta} the raw dot product likes practically every pair ({first['like_rate']:.0%} of swipes with the flipped "
         f"ones), and Block-NK ends at a centred alignment of {first['final_centred']:.3f}. Recalibrated to {LIKE_RATE:.0%} likes, at θ = {theta:g}, the like rate is "
         f"{second['like_rate']:.0%} and it ends at {second['final_centred']:.3f}; with labels by the cosine at {third['final_centred']:.3f}. So the alignment metrics do "
         "depend on the threshold, and recalibrating it is enough for labels to carry a preference.",
