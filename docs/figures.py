@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import altair as alt
@@ -12,9 +13,11 @@ import kaczmatch
 from kaczmatch import Hinge
 from kaczmatch.charts.influence import influence_chart
 from kaczmatch.charts.market import market_chart
-from kaczmatch.laboratory.curves import curves_part
-from kaczmatch.laboratory.lineage import lineage_part
-from kaczmatch.laboratory.study import Laboratory, Plan
+from kaczmatch.reproduce.figures import curves_part
+from kaczmatch.reproduce.study import Plan, Reproduction
+
+sys.path.append(str(Path(__file__).parents[1] / "research"))
+from lineage import converged, figures  # a script
 
 IMAGES, RESULTS = (Path(__file__).parent / name for name in ("images", "results"))
 
@@ -75,8 +78,7 @@ def influence() -> alt.FacetChart:
 
 def honest() -> alt.TopLevelMixin:
     """Alignment over swipes under honest labels."""
-    laboratory = Laboratory(Plan(seeds=5), lambda _: None)
-    (figure,) = curves_part("honest", laboratory).figures
+    (figure,) = curves_part("honest", Reproduction(Plan(seeds=5), lambda _: None)).figures
     return figure.chart
 
 
@@ -87,16 +89,52 @@ def market() -> alt.TopLevelMixin:
     return market_chart(rows, title="Matches and fairness: archetypes, 150 people on each side")
 
 
+def block_nk_noise() -> alt.TopLevelMixin:
+    """The bound on the mean cosine, and the learner, from the rows of the table that stands under it."""
+    table = json.loads((RESULTS / "block-nk-noise.json").read_text(encoding="utf-8"))["tables"]["noise"]
+    rows = [dict(zip(table["columns"], row, strict=True)) for row in table["rows"]]
+    lines = {"cosine": "the learner", "cosine_at_least": "proved: at least"}
+    points = [{**row, "value": row[name], "line": line} for row in rows for name, line in lines.items()]
+    chart: alt.TopLevelMixin = (
+        alt.Chart({"values": points})
+        .mark_line(point=True)
+        .encode(
+            x=alt.X("label_noise:Q", title="share of flipped labels", scale=alt.Scale(domain=[0, 0.4])),
+            y=alt.Y("value:Q", title="mean cosine with the taste", scale=alt.Scale(domain=[0.5, 1.0])),
+            color=alt.Color(
+                "line:N",
+                title=None,
+                scale=alt.Scale(domain=list(lines.values()), range=["#009E73", "#999999"]),
+                legend=alt.Legend(orient="top"),
+            ),
+            strokeDash=alt.StrokeDash(
+                "line:N", legend=None, scale=alt.Scale(domain=list(lines.values()), range=[[1, 0], [5, 4]])
+            ),
+        )
+        .properties(width=180, height=220)
+        .facet(column=alt.Column("k:N", title="swipes a block", sort=[1, 8, 32]))
+        .properties(title="Block-NK without a dead zone, 60 tags, α = 30")
+    )
+    return chart
+
+
 def lineage() -> None:
     """The Kaczmarz family on three systems, over passes and over time."""
-    for figure in lineage_part(Laboratory(Plan(seeds=1, users=2), lambda _: None)).figures:
+    points, _, _ = converged(seeds=1, m=600, n=60)
+    for figure in figures(points, 600, 60):
         (IMAGES / f"{figure.name}.svg").write_text(figure.svg, encoding="utf-8")
 
 
 def main() -> None:
     IMAGES.mkdir(exist_ok=True)
     lineage()
-    for name, figure in (("forgetting", forgetting), ("influence", influence), ("curves-honest", honest), ("market", market)):
+    for name, figure in (
+        ("forgetting", forgetting),
+        ("influence", influence),
+        ("curves-honest", honest),
+        ("market", market),
+        ("block-nk-noise", block_nk_noise),
+    ):
         chart = figure()
         for suffix in ("svg", "png"):
             chart.save(IMAGES / f"{name}.{suffix}", ppi=110)

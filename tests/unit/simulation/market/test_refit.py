@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from kaczmatch.core.vectors import Matrix
-from kaczmatch.learners.belief.probit_traits import ProbitTraits
+from kaczmatch.learners.belief.gaussian import ProbitTraits
 from kaczmatch.recommend.decks.policy import Always, DeckPlan
 from kaczmatch.recommend.samplers.registry import sampler
 from kaczmatch.simulation.market import engine
@@ -52,7 +52,8 @@ def test_without_traits_appeal_is_heard_as_if_from_the_beginning() -> None:
     found = refit(decided, features, Refits(False), 0)
     for each in decided:
         heard.record(found.fold.start.state, each.viewer, each.candidate, each.label, each.at)
-    assert [found.heard.of(one, 3, later) for one in range(12)] == [heard.of(one, 3, later) for one in range(12)]
+    said, again = (np.array([each.of(one, 3, later) for one in range(12)]) for each in (found.heard, heard))
+    assert np.array_equal(said, again)
     assert found.fold.prior.version.startswith("population-")
 
 
