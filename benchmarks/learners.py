@@ -19,7 +19,7 @@ import kaczmatch
 from kaczmatch.learners.belief.behaviour import initial_behaviour
 from kaczmatch.learners.belief.probit import Probit
 from kaczmatch.learners.contract import Learner
-from kaczmatch.learners.rules.block import BlockLearner
+from kaczmatch.learners.rules.kaczmarz import BlockLearner
 from kaczmatch.report.results import Table
 from tables import add_out, tell
 

@@ -23,15 +23,13 @@ from kaczmatch.evaluation.measures.calibration import calibration_error, losses
 from kaczmatch.learners.belief.probit_diagonal import ProbitDiagonal
 from kaczmatch.learners.belief.probit_traits import ProbitTraits
 from kaczmatch.learners.contract import ProbabilisticLearner
-from kaczmatch.learners.logs.progressive import progressive_predictions
-from kaczmatch.learners.logs.replay import replay
+from kaczmatch.learners.logs.replay import progressive_predictions, replay
 from kaczmatch.learners.population.appeal import AppealModel
 from kaczmatch.learners.population.population_fit import FittedPopulation
 from kaczmatch.learners.population.trait_log import SiteLog, follow_traits
 from kaczmatch.learners.population.traits import TraitModel
 from kaczmatch.report.results import Table
-from kaczmatch.simulation.condition import HONEST, PAPER, Condition
-from kaczmatch.simulation.world import world
+from kaczmatch.simulation.world import HONEST, PAPER, Condition, world
 from tables import add_out, tell
 
 TRAITS, TAGS = 4, 12

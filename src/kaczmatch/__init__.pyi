@@ -8,9 +8,8 @@ from .learners.contract import Learner as Learner
 from .learners.contract import ProbabilisticLearner as ProbabilisticLearner
 from .learners.logs.influence import Influence as Influence
 from .learners.logs.influence import influence as influence
-from .learners.logs.monitors import monitor_sessions as monitor_sessions
-from .learners.logs.progressive import progressive_predictions as progressive_predictions
 from .learners.logs.replay import States as States
+from .learners.logs.replay import progressive_predictions as progressive_predictions
 from .learners.logs.replay import replay as replay
 from .learners.population.appeal import AppealModel as AppealModel
 from .learners.population.population_fit import FittedPopulation as FittedPopulation
@@ -23,7 +22,7 @@ from .learners.population.traits import TraitModel as TraitModel
 from .learners.prior import Prior as Prior
 from .learners.registry import LEARNERS as LEARNERS
 from .learners.registry import learner as learner
-from .learners.rules.hinge import Hinge as Hinge
+from .learners.rules.kaczmarz import Hinge as Hinge
 from .learners.state import State as State
 from .recommend.assignments.picks import picks as picks
 from .recommend.assignments.registry import ASSIGNMENTS as ASSIGNMENTS

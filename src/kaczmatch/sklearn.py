@@ -28,7 +28,7 @@ from kaczmatch.learners.contract import ProbabilisticLearner
 from kaczmatch.learners.logs.replay import States, replay
 from kaczmatch.learners.registry import LEARNERS
 from kaczmatch.learners.registry import learner as learner_called
-from kaczmatch.learners.rules.hinge import HingeLearner
+from kaczmatch.learners.rules.kaczmarz import HingeLearner
 from kaczmatch.learners.state import State
 
 _SUREST = 1e-12

@@ -1,4 +1,4 @@
-"""The compiled kernel does what the readable rule beside it says, and replay does what live calls do."""
+"""The compiled kernel does what the readable rule says, and replay does what live calls do."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ import kaczmatch
 from kaczmatch import InvalidInput, Learner
 from kaczmatch.learners.belief.gaussian import GaussianLearner
 from kaczmatch.learners.belief.probit_traits import ProbitTraits
-from kaczmatch.learners.rules.block import BlockLearner
+from kaczmatch.learners.rules.kaczmarz import BlockLearner
+from worlds.readable_rules import session_ended, swiped
 
 
 @pytest.mark.parametrize(("d", "real"), [(3, True), (13, False), (60, True)], ids=["3", "13-tags", "60"])
@@ -23,12 +24,12 @@ def test_kernel_equals_readable_rule(with_kernels: Learner, swipes: Any, d: int,
     for row in range(len(log)):
         seen, label = log.shown_candidate(row), int(log.label[row])
         state = learner.swipe(state, seen, label)
-        cells = learner.reference_swipe(cells, seen, label)
+        cells = swiped(learner, cells, seen, label)
         if isinstance(learner, GaussianLearner | ProbitTraits) and learner.change_detected(cells):
             cells = learner.initial_cells(state.prior)
         if isinstance(learner, BlockLearner) and row and log.session[row] != log.session[row - 1]:
             state = learner.end_session(state)
-            cells = learner.reference_end_session(cells, d)
+            cells = session_ended(learner, cells, d)
         np.testing.assert_allclose(state.cells, cells, rtol=1e-7, atol=1e-7)
 
 

@@ -13,7 +13,7 @@ from kaczmatch.laboratory.market import MarketComparison, compare_policies, mark
 from kaczmatch.simulation.market.arms import market_policies
 from kaczmatch.simulation.market.engine import Pace
 from kaczmatch.simulation.market.outcome import MarketOutcome
-from kaczmatch.simulation.market.populations import Census, town
+from kaczmatch.simulation.market.town import Census, town
 from worlds.reports import size_before_charts
 
 

@@ -17,9 +17,8 @@ from kaczmatch.laboratory.convergence import convergence_part, settled
 from kaczmatch.laboratory.drift import drift_part
 from kaczmatch.laboratory.metrics_table import metrics_part
 from kaczmatch.laboratory.study import CHECKPOINTS, Laboratory, Plan
-from kaczmatch.simulation.condition import HONEST, PAPER, PAPER_ADAPTIVE
 from kaczmatch.simulation.trace import trace
-from kaczmatch.simulation.world import with_label_noise, world
+from kaczmatch.simulation.world import HONEST, PAPER, PAPER_ADAPTIVE, with_label_noise, world
 
 pytestmark = pytest.mark.slow  # the experiments of the paper
 

@@ -6,9 +6,9 @@ import numpy as np
 
 from kaczmatch.core.vectors import unit_rows
 from kaczmatch.laboratory import published
-from kaczmatch.learners.logs.monitors import tikhonov_step_bound
 from kaczmatch.learners.logs.replay import replay
 from kaczmatch.learners.registry import learner
+from kaczmatch.learners.rules.kaczmarz import tikhonov_step_bound
 from kaczmatch.report.results import ReportPart, Table
 
 

@@ -10,9 +10,8 @@ import numpy as np
 from kaczmatch.laboratory.study import Laboratory
 from kaczmatch.learners.registry import learner
 from kaczmatch.report.results import ReportPart, Table
-from kaczmatch.simulation.condition import HONEST
 from kaczmatch.simulation.trace import trace
-from kaczmatch.simulation.world import world
+from kaczmatch.simulation.world import HONEST, world
 
 SIZES = (2, 5, 32)
 TIMES = (20, 200, 1_000, 3_200)
@@ -43,7 +42,5 @@ def blocks_part(laboratory: Laboratory) -> ReportPart:
         f"Honest labels, {base.users} users per seed, sessions of 2, 5 and 32. Block-Adaptive solves short sessions at α₀ = 1 (their Gram matrices are well conditioned) and "
         f"damps long ones until κ ≤ {learner('block-adaptive').parameters[5]:.0f}. At the end of sessions of 5 it is at {ends[5, 'block-adaptive']:.3f} beside TK's "
         f"{ends[5, 'tk']:.3f}, in sessions of 32 at {ends[32, 'block-adaptive']:.3f} beside Block-NK's {ends[32, 'block-nk']:.3f}.",
-        "Ending a block before a candidate that adds little (adaptive k) changes next to nothing here, where tags are independent: hardly a candidate lies in the span of a "
-        "session's others.",
     ]
     return ReportPart("blocks", "Adaptive blocks", words, [Table("blocks", "Alignment by size of session", rows)])

@@ -14,9 +14,8 @@ from kaczmatch.laboratory.study import Laboratory
 from kaczmatch.learners.contract import ProbabilisticLearner
 from kaczmatch.learners.registry import learner
 from kaczmatch.report.results import Figure, ReportPart, Table
-from kaczmatch.simulation.condition import HONEST
 from kaczmatch.simulation.trace import priors_of, trace
-from kaczmatch.simulation.world import World, with_label_noise, world
+from kaczmatch.simulation.world import HONEST, World, with_label_noise, world
 
 LABEL_NOISE = (0.05, 0.2, 0.35)
 TIMES = (20, 200, 1_000, 6_400)

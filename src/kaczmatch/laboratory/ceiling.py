@@ -12,9 +12,8 @@ from kaczmatch.core.vectors import Matrix, unit_rows
 from kaczmatch.laboratory.study import Laboratory, learners_by_name
 from kaczmatch.report.results import Figure, ReportPart, Table
 from kaczmatch.simulation import metrics
-from kaczmatch.simulation.condition import HONEST
 from kaczmatch.simulation.trace import Trace, trace
-from kaczmatch.simulation.world import World, world
+from kaczmatch.simulation.world import HONEST, World, world
 
 TAGS = 14
 LABEL_NOISE = (0.1, 0.2, 0.35)

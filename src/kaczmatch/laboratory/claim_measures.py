@@ -17,9 +17,8 @@ from kaczmatch.laboratory.study import CANNOT_TELL, RULES, Laboratory, learners_
 from kaczmatch.learners.logs.influence import influence
 from kaczmatch.learners.logs.replay import replay
 from kaczmatch.learners.registry import learner
-from kaczmatch.learners.rules.hinge import Hinge
-from kaczmatch.simulation.condition import HONEST, HONEST_ADAPTIVE, PAPER, Condition
-from kaczmatch.simulation.world import world
+from kaczmatch.learners.rules.kaczmarz import Hinge
+from kaczmatch.simulation.world import HONEST, HONEST_ADAPTIVE, PAPER, Condition, world
 
 REPRODUCED, MISLEADING, FALSE = "reproduced", "reproduced but misleading", "false"
 EARLY, LATE = 200, 3_000

@@ -26,7 +26,7 @@ from kaczmatch.laboratory.claim_measures import (
 )
 from kaczmatch.laboratory.study import RULES, Laboratory
 from kaczmatch.report.results import ReportPart, Table
-from kaczmatch.simulation.condition import PAPER
+from kaczmatch.simulation.world import PAPER
 
 NOTHING: Final = 0.05  # a centred alignment up to this one says that nothing was learned
 

@@ -11,9 +11,8 @@ from kaczmatch.charts.lines import line_chart
 from kaczmatch.laboratory.study import RULES, Laboratory, learners_by_name
 from kaczmatch.report.results import Figure, ReportPart, Table
 from kaczmatch.simulation import metrics
-from kaczmatch.simulation.condition import HONEST
 from kaczmatch.simulation.trace import trace
-from kaczmatch.simulation.world import world
+from kaczmatch.simulation.world import HONEST, world
 
 SWIPES = 50
 _NAMED = (*RULES, "probit", "probit-diag", "all-ones", "logistic", "rocchio")

@@ -12,9 +12,8 @@ import numpy as np
 from kaczmatch.laboratory.study import Laboratory
 from kaczmatch.learners.registry import learner
 from kaczmatch.report.results import Figure, ReportPart, Table
-from kaczmatch.simulation.condition import HONEST, Condition
 from kaczmatch.simulation.trace import Trace, trace
-from kaczmatch.simulation.world import World, world
+from kaczmatch.simulation.world import HONEST, Condition, World, world
 
 LABEL_NOISE = (0.0, 0.1, 0.2, 0.3, 0.4)
 SIZES = (4, 8, 16, 32, 48, 64, 128)

@@ -15,9 +15,8 @@ from kaczmatch.laboratory.study import RULES, Laboratory, LearningCurve, compara
 from kaczmatch.learners.contract import Learner
 from kaczmatch.learners.registry import learner
 from kaczmatch.report.results import Figure, ReportPart, Table
-from kaczmatch.simulation.condition import HONEST, HONEST_ADAPTIVE, PAPER, PAPER_ADAPTIVE, Condition
 from kaczmatch.simulation.trace import trace
-from kaczmatch.simulation.world import world
+from kaczmatch.simulation.world import HONEST, HONEST_ADAPTIVE, PAPER, PAPER_ADAPTIVE, Condition, world
 
 NK_START = published.NOISE["nk"][0]
 _BEYOND = ("probit", "probit-diag", "all-ones")

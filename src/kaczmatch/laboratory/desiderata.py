@@ -15,12 +15,11 @@ from kaczmatch.laboratory.claim_measures import FALSE, MISLEADING, REPRODUCED
 from kaczmatch.laboratory.study import CANNOT_TELL, Laboratory, learners_by_name
 from kaczmatch.learners.contract import Learner
 from kaczmatch.learners.logs.influence import influence
-from kaczmatch.learners.logs.monitors import tikhonov_step_bound
+from kaczmatch.learners.rules.kaczmarz import tikhonov_step_bound
 from kaczmatch.report.results import ReportPart, Table
 from kaczmatch.simulation import metrics
-from kaczmatch.simulation.condition import HONEST
 from kaczmatch.simulation.trace import priors_of, trace
-from kaczmatch.simulation.world import World, world
+from kaczmatch.simulation.world import HONEST, World, world
 
 EARLY = 15
 

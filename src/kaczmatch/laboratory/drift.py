@@ -13,9 +13,8 @@ from kaczmatch.laboratory.study import Laboratory
 from kaczmatch.learners.contract import Learner
 from kaczmatch.learners.registry import learner
 from kaczmatch.report.results import Figure, ReportPart, Table
-from kaczmatch.simulation.condition import HONEST
 from kaczmatch.simulation.trace import trace
-from kaczmatch.simulation.world import world
+from kaczmatch.simulation.world import HONEST, world
 
 AFTER = (64, 100, 200, 400, 1_000)
 

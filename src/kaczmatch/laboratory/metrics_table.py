@@ -8,7 +8,7 @@ from typing import Any
 from kaczmatch.laboratory import published
 from kaczmatch.laboratory.study import CANNOT_TELL, LOSSES, Laboratory, PaperComparison, Study, compared_with_paper
 from kaczmatch.report.results import ReportPart, Table
-from kaczmatch.simulation.condition import HONEST, PAPER
+from kaczmatch.simulation.world import HONEST, PAPER
 
 COMPARED = ("like_rate", "align_at_20", "delta_s")
 

@@ -10,7 +10,7 @@ from kaczmatch.core.vectors import Matrix, Vector
 from kaczmatch.laboratory.solver_runs import GOAL, MOST_PASSES, ExampleSystem, example_systems
 from kaczmatch.laboratory.study import Laboratory
 from kaczmatch.report.results import Table
-from kaczmatch.simulation.population import population
+from kaczmatch.simulation.world import population
 from kaczmatch.solvers.contract import Solver
 from kaczmatch.solvers.damped import DampedKaczmarz
 from kaczmatch.solvers.randomised import RandomisedKaczmarz

@@ -10,7 +10,7 @@ from kaczmatch.laboratory.metrics_table import metrics_rows
 from kaczmatch.laboratory.study import Laboratory
 from kaczmatch.learners.contract import Learner
 from kaczmatch.report.results import Figure, ReportPart, Table
-from kaczmatch.simulation.condition import Condition
+from kaczmatch.simulation.world import Condition
 
 
 def simulated_part(condition: Condition, named: Mapping[str, Learner], laboratory: Laboratory) -> ReportPart:

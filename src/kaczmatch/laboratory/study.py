@@ -11,15 +11,13 @@ import numpy as np
 
 from kaczmatch.core.vectors import Matrix, Vector
 from kaczmatch.learners.contract import Learner
-from kaczmatch.learners.logs import monitors
 from kaczmatch.learners.registry import LEARNERS, learner
-from kaczmatch.learners.rules.block import BlockLearner
+from kaczmatch.learners.rules.kaczmarz import BlockLearner, gram_condition
 from kaczmatch.runner.contract import Runner
 from kaczmatch.runner.local import LocalRunner
 from kaczmatch.simulation import metrics
-from kaczmatch.simulation.condition import PAPER, Condition
 from kaczmatch.simulation.trace import Trace, trace
-from kaczmatch.simulation.world import World, with_label_noise, world
+from kaczmatch.simulation.world import PAPER, Condition, World, with_label_noise, world
 
 RULES = ("tk", "block-tk", "block-nk", "nk", "k-nonorm", "ogd")
 CHECKPOINTS = (20, 200, 1_000, 6_400)
@@ -279,7 +277,7 @@ def _numbers(found: Trace, here: World, times: Sequence[int], *, paper_reading: 
 def _kappa(found: Trace, here: World) -> Vector:
     """κ(AAᵀ + I) of everybody's first session."""
     first = (here.tags[shown[: here.condition.cards]] for shown in found.shown)
-    return np.array([monitors.gram_condition(rows, alpha=1.0) for rows in first])
+    return np.array([gram_condition(rows, alpha=1.0) for rows in first])
 
 
 def _constant_numbers(weights: Matrix, here: World, times: Sequence[int]) -> dict[str, Vector]:

@@ -24,11 +24,11 @@ from kaczmatch.core.tags import Features
 from kaczmatch.core.vectors import Matrix, Vector, as_vector, problem_with, read_only, unit
 from kaczmatch.learners.kernels import BAD_FEATURES, TASTE_CHANGED, Kernels, decay_factor, end_session_noop
 from kaczmatch.learners.prior import AnyPrior, Prior
-from kaczmatch.learners.state import EncodedState, NotebookDisplay, Scores, State
+from kaczmatch.learners.state import EncodedState, Scores, State
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Learner(NotebookDisplay, ABC):
+class Learner(ABC):
     """An update rule with its hyper-parameters.
 
     Every method is pure: it returns a new state, or raises :class:`InvalidInput`. It never changes the state it was given.
@@ -52,10 +52,6 @@ class Learner(NotebookDisplay, ABC):
     @abstractmethod
     def initial_cells(self, prior: Prior) -> Vector:
         """The cells of a user who has not swiped yet."""
-
-    @abstractmethod
-    def reference_swipe(self, cells: Vector, candidate: ShownCandidate, label: Label) -> Vector:
-        """The cells after one swipe, in plain numpy: the specification of the swipe kernel. Tests compare the two."""
 
     @abstractmethod
     def grown_cells(self, state: State, prior: Prior) -> Vector:
@@ -94,6 +90,10 @@ class Learner(NotebookDisplay, ABC):
     @abstractmethod
     def session_timeout(self) -> float:
         """The seconds without a swipe after which a session ends; infinite where only the caller ends it."""
+
+    def standard_deviations(self, state: State) -> Vector | None:
+        """How uncertain each learned weight is, where a learner knows."""
+        return None
 
     # What callers use
 

@@ -15,9 +15,8 @@ from kaczmatch.laboratory.row_norms import matrices
 from kaczmatch.laboratory.solver_runs import ExampleSystem, SolverRun, other_solvers
 from kaczmatch.laboratory.study import Laboratory, Plan
 from kaczmatch.report.results import ReportPart, Row
-from kaczmatch.simulation.condition import HONEST
 from kaczmatch.simulation.trace import trace
-from kaczmatch.simulation.world import world
+from kaczmatch.simulation.world import HONEST, world
 
 
 @pytest.fixture(scope="module")

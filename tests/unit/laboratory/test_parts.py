@@ -14,8 +14,7 @@ from kaczmatch.cli.research.reproduce import parts_of
 from kaczmatch.laboratory.simulated import simulated_part
 from kaczmatch.laboratory.study import Laboratory, Plan, compared_with_paper, learners_by_name
 from kaczmatch.report.results import ReportPart, Table
-from kaczmatch.simulation.condition import HONEST, PAPER, Condition
-from kaczmatch.simulation.world import world
+from kaczmatch.simulation.world import HONEST, PAPER, Condition, world
 
 pytestmark = pytest.mark.slow  # a run of the whole laboratory
 

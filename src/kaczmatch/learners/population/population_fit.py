@@ -13,7 +13,7 @@ from kaczmatch.core.swipes import AnyLog, SwipeLog
 from kaczmatch.core.vectors import Integers
 from kaczmatch.learners.belief.gaussian import GaussianLearner
 from kaczmatch.learners.belief.probit_traits import ProbitTraits
-from kaczmatch.learners.logs.grouping import user_numbers
+from kaczmatch.learners.logs.fold import user_numbers
 from kaczmatch.learners.population.trait_fit import fit_traits
 from kaczmatch.learners.population.trait_log import SiteLog
 from kaczmatch.learners.population.with_or_without import prior_with_appeal, traits_pay, without_traits

@@ -38,7 +38,7 @@ from kaczmatch.core.swipes import SwipeLog
 from kaczmatch.core.vectors import Integers, Matrix, unit_rows
 from kaczmatch.learners.belief.probit import Probit
 from kaczmatch.learners.belief.probit_traits import ProbitTraits
-from kaczmatch.learners.logs.progressive import progressive_predictions
+from kaczmatch.learners.logs.replay import progressive_predictions
 from kaczmatch.learners.population.prior_fit import fit_prior
 from kaczmatch.learners.population.taste_directions import TasteDirections, signs
 from kaczmatch.learners.population.trait_log import SiteLog

@@ -23,7 +23,7 @@ from kaczmatch.learners.belief.gaussian import GaussianLearner
 from kaczmatch.learners.belief.probit import Probit
 from kaczmatch.learners.belief.probit_diagonal import ProbitDiagonal
 from kaczmatch.learners.belief.probit_traits import ProbitTraits
-from kaczmatch.learners.logs.progressive import progressive_predictions
+from kaczmatch.learners.logs.replay import progressive_predictions
 from kaczmatch.learners.population.appeal import AppealModel
 from kaczmatch.learners.population.prior_fit import fit_prior
 from kaczmatch.learners.population.trait_fit import fit_traits
