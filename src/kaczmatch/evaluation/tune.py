@@ -22,7 +22,7 @@ from kaczmatch.evaluation.protocol.contenders import fit_log, published_start
 from kaczmatch.evaluation.protocol.progress import Progress
 from kaczmatch.evaluation.protocol.trial import Places, Trial, at_most
 from kaczmatch.formats.configuration import Configuration
-from kaczmatch.learners.belief.gaussian import GaussianLearner
+from kaczmatch.learners.belief.gaussian import Probit, ProbitDiagonal
 from kaczmatch.learners.logs.replay import progressive_predictions
 from kaczmatch.learners.population.appeal import AppealModel
 from kaczmatch.learners.population.prior_fit import fit_prior
@@ -47,7 +47,7 @@ _FEWEST = 20
 class Setup:
     """A learner with its settings, and how appeal is counted."""
 
-    learner: GaussianLearner
+    learner: Probit | ProbitDiagonal
     appeal: AppealModel
 
     def value(self, setting: str) -> float:
@@ -104,7 +104,7 @@ def tune(
 ) -> TuningResult:
     """The defaults, unless another setting predicts users better that it was not chosen on. Each value is a part."""
     one = learner(slug)
-    if not isinstance(one, GaussianLearner):
+    if not isinstance(one, Probit | ProbitDiagonal):
         raise InvalidInput(
             "learner", f"{slug!r} does not say how likely a like is under these settings; tune 'probit' or 'probit-diag'"
         )

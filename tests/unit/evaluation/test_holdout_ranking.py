@@ -46,10 +46,10 @@ def test_one_user_by_live_calls(trial: Trial, among: list[Contender], found: Hol
         for column, each in enumerate(among):
             state = each.learner.start(each.prior)
             for row in rows[:t]:
-                seen = kaczmatch.ShownCandidate(table.features[table.candidate[row]], float(trial.appeal_when_swiped[row]))
+                seen = kaczmatch.ShownCandidate(table.features[table.candidate[row]], [trial.appeal_when_swiped[row], 0.0])
                 state = each.learner.swipe(state, seen, "like" if table.like[row] else "pass")
             appeal = trial.appeals(table.user[rest], table.candidate[rest], np.full(len(rest), moment))
-            scores = np.round(each.learner.score(state, table.features[table.candidate[rest]], appeal), 12)
+            scores = np.round(each.learner.score(state, table.features[table.candidate[rest]], kaczmatch.appeal_rows(appeal)), 12)
             assert found.auc[place, user, column] == pytest.approx(ranking.auc(scores, table.like[rest]))
             assert found.ndcg[place, user, column] == pytest.approx(ranking.ndcg(scores, table.like[rest], 10))
 

@@ -133,7 +133,7 @@ def _ranked(
     starts = [each.learner.start(each.prior) for each in contenders]
     ranked = trial.holdout_rows(users, t)
     appeals = trial.appeal_when_ranked(ranked, t)
-    heard = [appeals if each.traits is None else each.heard_when_ranked(trial, ranked, t) for each in contenders]
+    heard = [each.heard_when_ranked(trial, ranked, t) for each in contenders]
     begin = 0
     for user in users.tolist():
         rest = np.arange(trial.begin[user] + t, trial.begin[user + 1])

@@ -161,9 +161,7 @@ class _Side:
         """Probabilities, or for rules that say none, the score by which they order."""
         learner = contender.learner
         states = replay(learner, self._log(contender), prior=contender.prior)
-        heard = self.appeal
-        if contender.traits is not None:
-            heard = contender.heard_at(self.trial, self.viewer, self.candidate, self.moment)
+        heard = contender.heard_at(self.trial, self.viewer, self.candidate, self.moment)
         start = learner.start(contender.prior)
         found = np.empty(len(self.candidate))
         for stage in range(len(self.user)):

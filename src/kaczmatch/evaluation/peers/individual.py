@@ -37,7 +37,7 @@ class IndividualPeer:
         seconds: list[float] = []
         testable = [set(trial.testable(t).tolist()) for t in times]
         heard = None if self.traits is None else self.traits.heard_in(trial)
-        said = trial.appeal_when_swiped if heard is None else np.asarray(heard.log.appeal)
+        said = trial.appeal_when_swiped if heard is None else np.asarray(heard.log.others)
         when_ranked = trial.appeal_when_ranked if heard is None else heard.when_ranked
         for column, user in enumerate(users.tolist()):
             model = self._model(trial)

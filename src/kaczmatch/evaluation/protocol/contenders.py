@@ -9,12 +9,11 @@ from typing import final
 
 import numpy as np
 
-from kaczmatch.core.swipes import SwipeLog
-from kaczmatch.core.vectors import Matrix, Vector
+from kaczmatch.core.swipes import SwipeLog, appeal_rows
+from kaczmatch.core.vectors import Matrix
 from kaczmatch.evaluation.protocol.traits_heard import FittedTraits
 from kaczmatch.evaluation.protocol.trial import Places, Trial
-from kaczmatch.learners.belief.gaussian import GaussianLearner
-from kaczmatch.learners.belief.probit_traits import ProbitTraits
+from kaczmatch.learners.belief.gaussian import Probit, ProbitDiagonal, ProbitTraits
 from kaczmatch.learners.contract import Learner, ProbabilisticLearner
 from kaczmatch.learners.population.population_fit import fit_population, people_with_history
 from kaczmatch.learners.population.prior_fit import fit_prior
@@ -46,14 +45,17 @@ class Contender:
         """All swipes, with what was heard of each candidate."""
         return trial.log if self.traits is None else self.traits.heard_in(trial).log
 
-    def heard_when_ranked(self, trial: Trial, rows: Places, t: int) -> Vector | Matrix:
+    def heard_when_ranked(self, trial: Trial, rows: Places, t: int) -> Matrix:
         """What was heard of candidates that are ranked after t swipes."""
-        return trial.appeal_when_ranked(rows, t) if self.traits is None else self.traits.heard_in(trial).when_ranked(rows, t)
+        if self.traits is not None:
+            return self.traits.heard_in(trial).when_ranked(rows, t)
+        return appeal_rows(trial.appeal_when_ranked(rows, t))
 
-    def heard_at(self, trial: Trial, viewer: Places, candidate: Places, moments: Places) -> Vector | Matrix:
+    def heard_at(self, trial: Trial, viewer: Places, candidate: Places, moments: Places) -> Matrix:
         """What viewers had heard of candidates at given moments."""
-        heard = trial.appeals if self.traits is None else self.traits.heard_in(trial).at_moments
-        return heard(viewer, candidate, moments)
+        if self.traits is not None:
+            return self.traits.heard_in(trial).at_moments(viewer, candidate, moments)
+        return appeal_rows(trial.appeals(viewer, candidate, moments))
 
     @property
     def bytes_per_user(self) -> int:
@@ -99,7 +101,7 @@ def _contenders_of(trial: Trial, fit: SwipeLog, common: Prior | None, traits: bo
         found += _with_traits(trial, one, traits)
     elif isinstance(one, ProbabilisticLearner):
         found.append(Contender(f"{one.slug} + population", one, fit_prior(one, fit, neutral=neutral)))
-    if isinstance(one, GaussianLearner):
+    if isinstance(one, Probit | ProbitDiagonal):
         weighing = replace(one, appeal=True)
         found.append(Contender(f"{one.slug} + population + appeal", weighing, fit_prior(weighing, fit, neutral=neutral)))
     return found

@@ -47,7 +47,7 @@ class TraitsHeard:
     def log(self) -> SwipeLog:
         """All swipes, with traits as seen."""
         trial = self.trial
-        return trial.log.with_appeal(self.at_moments(trial.table.user, trial.table.candidate, trial.moments_when_swiped))
+        return trial.log.with_others(self.at_moments(trial.table.user, trial.table.candidate, trial.moments_when_swiped))
 
     def when_ranked(self, rows: Places, t: int) -> Matrix:
         """Traits of what is ranked, as known when each user's first t swipes were done."""

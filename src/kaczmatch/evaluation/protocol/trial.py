@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kaczmatch.core.errors import InvalidInput, check_integer, did_you_mean
-from kaczmatch.core.swipes import SwipeLog
+from kaczmatch.core.swipes import SwipeLog, appeal_rows
 from kaczmatch.core.vectors import Vector
 from kaczmatch.evaluation.protocol.split import BY_USER, fit_users, user_parts
 from kaczmatch.formats.swipe_table import SwipeTable
@@ -193,16 +193,15 @@ class Trial:
     @cached_property
     def log(self) -> SwipeLog:
         """All swipes, with appeal as seen."""
-        return self._plain.with_appeal(self.appeal_when_swiped)
+        return self._plain.with_others(appeal_rows(self.appeal_when_swiped))
 
     def fitted_log(self, rows: Places) -> SwipeLog:
         """Swipes of fitted users, with appeal as they alone have made it: what is fitted hears nothing of those it is tested on."""
         user, candidate = self.table.user[rows], self.table.candidate[rows]
         then = self.known_at(self.moments_when_swiped[rows]).astype("datetime64[us]")
         decisions = self.timed.select(self.fit[self.table.user])
-        return self._plain.select(rows).with_appeal(
-            self.protocol.appeal.at_moments(decisions, viewer=user, candidate=candidate, at=then)
-        )
+        appeals = self.protocol.appeal.at_moments(decisions, viewer=user, candidate=candidate, at=then)
+        return self._plain.select(rows).with_others(appeal_rows(appeals))
 
     def known_by_others(self, rows: Places, t: int) -> NDArray[np.bool_]:
         """Whether anybody else had decided about what is ranked after t swipes."""

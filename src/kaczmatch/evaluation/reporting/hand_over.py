@@ -8,7 +8,7 @@ from typing import final
 
 from kaczmatch.evaluation.evaluate import EvaluationResult
 from kaczmatch.formats.configuration import Configuration
-from kaczmatch.learners.belief.probit_traits import ProbitTraits
+from kaczmatch.learners.belief.gaussian import ProbitTraits
 
 CONFIGURATION = "kaczmatch.toml"
 USUAL = Configuration(ProbitTraits.slug, {})  # the service's default

@@ -15,7 +15,7 @@ from kaczmatch.evaluation.reporting.ranking import difference_part, ranking_part
 from kaczmatch.evaluation.reporting.shuffled import VERDICTS, shuffled_part
 from kaczmatch.evaluation.tune import TuningResult
 from kaczmatch.formats.swipe_table import LARGEST_FEATURE
-from kaczmatch.learners.belief.probit_traits import ProbitTraits
+from kaczmatch.learners.belief.gaussian import ProbitTraits
 from kaczmatch.report.page import ResultsPage
 from kaczmatch.report.results import ReportPart
 

@@ -186,7 +186,7 @@ class Logistic(ImmediateLearner, ProbabilisticLearner):
     def initial_cells(self, prior: Prior) -> Vector:
         return np.append(prior.weights, prior.effective_threshold)
 
-    def probability(self, state: State, features: Features, appeal: ArrayLike = 0.0) -> Scores:
+    def probability(self, state: State, features: Features, others: ArrayLike = ()) -> Scores:
         w, b = self._checked_state(state).cells[:-1], state.cells[-1]
         likely = expit(unit_rows(feature_rows(features, state)) @ w + b)
         return in_shape_of(likely, features)

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from kaczmatch.core.errors import check_integer
 from kaczmatch.core.ranking_metrics import auc
-from kaczmatch.core.swipes import ShownCandidate, SwipeLog
+from kaczmatch.core.swipes import ShownCandidate, SwipeLog, appeal_row, appeal_rows
 from kaczmatch.core.vectors import Integers, Matrix, Vector
-from kaczmatch.learners.belief.probit_traits import ProbitTraits
+from kaczmatch.learners.belief.gaussian import ProbitTraits
 from kaczmatch.learners.contract import Learner
 from kaczmatch.learners.logs.fold import EventFold, TrackedState
 from kaczmatch.learners.population.appeal import AppealModel, AppealTracker
@@ -156,7 +156,7 @@ class _Market:
             [tracked.state for tracked in self.tracked],
             town.vocabulary,
             now.date(),
-            appeal=np.array([self.heard.of(person, None, now) for person in range(len(town))]),
+            others=np.array([self.heard.of(person, None, now) for person in range(len(town))]),
             excluded=[(me, other) for me in range(len(town)) for other in (*self.likes[me], *self.passes[me])],
         )
         _, assigned = picks(columns, most, rule, runner=LocalRunner(1))
@@ -195,7 +195,7 @@ class _Market:
         self.tracked[viewer] = self.fold.end_session(tracked, now, town.vocabulary.dimensions)
         self.exposure.record(shown, now)
         self.people.learn({viewer: self.tracked[viewer].state})
-        self.people.index.set_appeal({candidate: self.heard.of(candidate, None, now) for candidate in shown})
+        self.people.index.set_others({candidate: self.heard.of(candidate, None, now) for candidate in shown})
 
     def refit(self, refits: Refits) -> None:
         """Fit the population to all that was decided, and fold everybody again under it, as the service would."""
@@ -205,7 +205,7 @@ class _Market:
         self.tracked = [found.tracked.get(place, self.fold.start) for place in range(len(self.town))]
         self.people = self.people.relearned(self.fold.learner, self.fold.prior)
         self.people.learn({place: tracked.state for place, tracked in found.tracked.items()})
-        self.people.index.set_appeal({place: self.heard.of(place, None, now) for place in range(len(self.town))})
+        self.people.index.set_others({place: self.heard.of(place, None, now) for place in range(len(self.town))})
         self._recommenders = {}
 
     def log(self) -> MarketLog:
@@ -250,7 +250,7 @@ class _Market:
 class Heard(Protocol):
     """What others have said of everybody so far."""
 
-    def of(self, candidate: int, viewer: int | None, now: datetime) -> float | Vector:
+    def of(self, candidate: int, viewer: int | None, now: datetime) -> Vector:
         """As the viewer hears it: without the viewer's own words."""
         ...
 
@@ -279,8 +279,8 @@ class HeardAppeal:
         for each in decided:
             self._tracker.record(each.viewer, each.candidate, each.label, each.at)
 
-    def of(self, candidate: int, viewer: int | None, now: datetime) -> float:
-        return self._tracker.appeal_of(candidate, viewer, now)
+    def of(self, candidate: int, viewer: int | None, now: datetime) -> Vector:
+        return appeal_row(self._tracker.appeal_of(candidate, viewer, now))
 
     def record(self, state: State, viewer: int, candidate: int, label: int, now: datetime) -> None:  # noqa: ARG002
         self._tracker.record(viewer, candidate, label, now)
@@ -332,7 +332,7 @@ def refit(decided: Sequence[MarketDecision], features: Matrix, refits: Refits, s
     )
     population = fit_population(log, learner=ProbitTraits(full=refits.full), traits=refits.traits, seed=seed)
     heard: Heard
-    said: Vector | Matrix
+    said: Matrix
     if isinstance(population.learner, ProbitTraits) and population.sites is not None:
         viewer: Integers = np.asarray(log.user).astype(np.int64)
         numbers: Integers = np.array(population.names, np.int64)
@@ -345,7 +345,7 @@ def refit(decided: Sequence[MarketDecision], features: Matrix, refits: Refits, s
         said = sites.traits_at(model, model.expected(features), viewer=viewer, candidate=candidate, at=now)
     else:
         heard = HeardAppeal(decided)  # anew: a refit before this one may have had traits
-        said = AppealModel().before_swipes(log)
+        said = appeal_rows(AppealModel().before_swipes(log))
     fold = EventFold(population.learner, population.prior)
     tracked: dict[int, TrackedState] = {}
     places = zip(decided, said, strict=True)
