@@ -1,4 +1,4 @@
-"""Every rule without uncertainty as its formula in plain numpy, which `tests/contract/test_specification.py` compares kernels with."""
+"""Every rule without uncertainty as its formula in plain numpy; `tests/contract/test_specification.py` compares the kernels."""
 
 from __future__ import annotations
 
