@@ -1,9 +1,15 @@
 """The public names, each listed once: `__init__.py` fetches a name from here when it is first used."""
 
+from .charts.influence import influence_chart as influence_chart
 from .core.errors import InvalidInput as InvalidInput
 from .core.swipes import ShownCandidate as ShownCandidate
 from .core.swipes import SwipeLog as SwipeLog
 from .core.swipes import appeal_rows as appeal_rows
+from .formats.swipe_table import read_log as read_log
+from .inference.sequential import difference_sequence as difference_sequence
+from .learners.belief.gaussian import Probit as Probit
+from .learners.belief.gaussian import ProbitDiagonal as ProbitDiagonal
+from .learners.belief.gaussian import ProbitTraits as ProbitTraits
 from .learners.contract import BeliefLearner as BeliefLearner
 from .learners.contract import Learner as Learner
 from .learners.contract import ProbabilisticLearner as ProbabilisticLearner
@@ -23,8 +29,22 @@ from .learners.population.traits import TraitModel as TraitModel
 from .learners.prior import Prior as Prior
 from .learners.registry import LEARNERS as LEARNERS
 from .learners.registry import learner as learner
+from .learners.rules.baselines import AllOnes as AllOnes
+from .learners.rules.baselines import Logistic as Logistic
+from .learners.rules.baselines import PassiveAggressive as PassiveAggressive
+from .learners.rules.baselines import Pegasos as Pegasos
+from .learners.rules.baselines import Rocchio as Rocchio
+from .learners.rules.kaczmarz import BlockAdaptive as BlockAdaptive
+from .learners.rules.kaczmarz import BlockNormalisedKaczmarz as BlockNormalisedKaczmarz
+from .learners.rules.kaczmarz import BlockTikhonovKaczmarz as BlockTikhonovKaczmarz
 from .learners.rules.kaczmarz import Hinge as Hinge
+from .learners.rules.kaczmarz import NormalisedKaczmarz as NormalisedKaczmarz
+from .learners.rules.kaczmarz import OnlineGradient as OnlineGradient
+from .learners.rules.kaczmarz import TikhonovKaczmarz as TikhonovKaczmarz
+from .learners.rules.kaczmarz import UnnormalisedKaczmarz as UnnormalisedKaczmarz
+from .learners.rules.kaczmarz import tikhonov_step_bound as tikhonov_step_bound
 from .learners.state import State as State
+from .recommend.assignments.measures import measure_picks as measure_picks
 from .recommend.assignments.picks import picks as picks
 from .recommend.assignments.registry import ASSIGNMENTS as ASSIGNMENTS
 from .recommend.assignments.registry import assignment as assignment
@@ -51,11 +71,16 @@ from .recommend.people.schema import DATING as DATING
 from .recommend.people.schema import MENTORING as MENTORING
 from .recommend.people.schema import Schema as Schema
 from .recommend.people.vocabulary import Vocabulary as Vocabulary
+from .recommend.picks.columns import PickColumns as PickColumns
+from .recommend.picks.top_picks import top_picks as top_picks
 from .recommend.samplers.registry import SAMPLERS as SAMPLERS
 from .recommend.samplers.registry import sampler as sampler
 from .recommend.scoring import Viewer as Viewer
+from .runner.cluster import RayRunner as RayRunner
+from .runner.local import LocalRunner as LocalRunner
+from .runner.processes import ProcessRunner as ProcessRunner
+from .solvers.contract import Solution as Solution
 from .solvers.registry import SOLVERS as SOLVERS
 from .solvers.registry import solver as solver
-from .solvers.trace import Solution as Solution
 
 __version__: str

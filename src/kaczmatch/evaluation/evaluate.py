@@ -10,7 +10,6 @@ from typing import final
 import numpy as np
 
 from kaczmatch.core.errors import InvalidInput
-from kaczmatch.core.html import table
 from kaczmatch.core.vectors import Column
 from kaczmatch.evaluation.measures.bootstrap_scores import BootstrapScores
 from kaczmatch.evaluation.measures.holdout_ranking import ALL_ONES, HoldoutRanking, holdout_ranking, usable_times
@@ -70,15 +69,6 @@ class EvaluationResult:
     matches: MatchScores | None  # where candidates swipe too
     shuffled: ShuffledCheck
     answered: float  # the share of swipes whose candidate has swiped on their user, too, if equal identifiers are one person
-
-    def _repr_html_(self) -> str:
-        times = self.scores.times
-        rows = [
-            (name, *(self.scores.auc_at(place, name).mean for place in range(len(times))))
-            for name in sorted(self.scores.names, key=lambda name: -self.scores.mean_auc(name).mean)
-        ]
-        title = f"AUC of {self.scores.users:,} tested users; self-test: {self.shuffled.verdict}"
-        return table(title, ["swipes seen", *map(str, times)], rows)
 
 
 def evaluate(

@@ -5,22 +5,26 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, final
+from typing import Any, Final, final
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from kaczmatch.core.errors import InvalidInput
-from kaczmatch.core.moments import LARGEST_TIME, UNITS, microseconds_by_size, units
-from kaczmatch.core.vectors import Column, Matrix
+from kaczmatch.core.swipes import SwipeLog
+from kaczmatch.core.vectors import Column, Matrix, Vector
 from kaczmatch.formats.columns import DECISIONS, LIKE, PASS, SKIP, ColumnNames
 from kaczmatch.formats.people_table import read_people, require_column
 from kaczmatch.formats.rows import row_number
-from kaczmatch.formats.tables import read_table
+from kaczmatch.formats.tables import Frame, as_table, read_table
 
 _ROW, _DECISION, _AT, _COPY = "row of the file", "decision of it", "time of it", "whether it is a copy"
 LARGEST_FEATURE = 10.0  # what a service takes in a profile: a tag is 0 or 1, and a feature of 180 would drown all of them
+# What numbers count. Their size tells it: seconds until the year 5138, then milliseconds since 1973, and so on.
+UNITS: Final = ("seconds", "milliseconds", "microseconds")
+LARGEST_TIME: Final = 1e17
+_FROM: Final = np.array([1e11, 1e14])  # where the second and the third begin
 _NUMBERS = {float(text): decision for text, decision in DECISIONS.items() if text.lstrip("-").isdecimal()}
 
 
@@ -57,9 +61,41 @@ class SwipeTable:
         return np.asarray(np.searchsorted(self.user, np.arange(len(self.users) + 1)), np.int64)
 
 
+def read_log(
+    swipes: Any,
+    candidates: Any,
+    *,
+    columns: Mapping[str, str] | None = None,
+    ignore: Sequence[str] = (),
+    like_from: float | None = None,
+) -> SwipeLog:
+    """A log from two tables, each a file or a frame of pandas, polars or Arrow; sorted by user, each user's swipes in order.
+
+    `columns` says what fields are called in your tables: ``{"user": "user_id"}``. The candidates' other columns are tags and
+    features, but for those to `ignore`. Decisions are words, or ratings of which those from `like_from` on are likes. Skips are
+    left out, and so are later decisions of one user on one candidate.
+    """
+    tables = as_table(swipes, "swipes"), as_table(candidates, "candidates")
+    table = read_swipes(*tables, ColumnNames.of(columns or {}), ignore=ignore, like_from=like_from)
+    for name, largest in table.scaled.items():
+        problem = (
+            f"is up to {largest:g}, which would drown the tags; divide it, here and wherever candidates are scored, or ignore it"
+        )
+        raise InvalidInput(name, problem)
+    return SwipeLog(
+        user=np.asarray(table.users)[table.user],
+        candidate=table.candidate,
+        candidates=table.features,
+        label=table.like,
+        session=table.session,
+        at=None if table.at is None else table.at.astype("datetime64[us]"),
+        tags=table.tags,
+    )
+
+
 def read_swipes(
-    swipes: Path,
-    candidates: Path,
+    swipes: Path | Frame,
+    candidates: Path | Frame,
     columns: ColumnNames | None = None,
     others: Sequence[str] = (),
     ignore: Sequence[str] = (),
@@ -124,7 +160,7 @@ def read_swipes(
     )
 
 
-def _optional(frame: pl.DataFrame, named: str | None, usual: str, path: Path) -> str | None:
+def _optional(frame: pl.DataFrame, named: str | None, usual: str, path: Path | Frame) -> str | None:
     """The named column, or the usual one where it exists."""
     if named is None and usual not in frame.columns:
         return None
@@ -168,7 +204,7 @@ def known_times(column: pl.Series, where: Callable[[int], str]) -> NDArray[np.in
             raise InvalidInput(
                 column.name, f"{where(row)}: {numbers[row]:g} is not a time in seconds, milliseconds or microseconds"
             )
-        return microseconds_by_size(numbers)
+        return np.asarray(np.rint(numbers * np.array([1e6, 1e3, 1.0])[_units(numbers)]), np.int64)
     moments = column
     if column.dtype == pl.String:
         moments = column.str.to_datetime(time_unit="us", strict=False, time_zone="UTC")
@@ -180,10 +216,17 @@ def known_times(column: pl.Series, where: Callable[[int], str]) -> NDArray[np.in
     return moments.cast(pl.Datetime("us")).to_physical().to_numpy().astype(np.int64)
 
 
+def _units(numbers: Vector) -> NDArray[np.int64]:
+    """Which of `UNITS` each number counts, read by itself: parts of a file are read as the whole is."""
+    return np.asarray(np.searchsorted(_FROM, np.abs(numbers), side="right"), np.int64)
+
+
 def _time_units(column: pl.Series) -> tuple[str, ...]:
     """What times count; nothing where they are no numbers."""
     return (
-        tuple(UNITS[place] for place in np.unique(units(column.cast(pl.Float64).to_numpy()))) if column.dtype.is_numeric() else ()
+        tuple(UNITS[place] for place in np.unique(_units(column.cast(pl.Float64).to_numpy())))
+        if column.dtype.is_numeric()
+        else ()
     )
 
 
@@ -194,7 +237,7 @@ def _scaled(features: Matrix, names: Sequence[str]) -> tuple[Matrix, dict[str, f
     return features / by, {name: float(one) for name, one in zip(names, by, strict=True) if one != 1.0}
 
 
-def _check_order(log: pl.DataFrame, user: str, at: str, seq: str | None, path: Path) -> None:
+def _check_order(log: pl.DataFrame, user: str, at: str, seq: str | None, path: Path | Frame) -> None:
     """Where `seq` says the order, times must agree with it."""
     back = (np.diff(log[_AT].to_numpy()) < 0) & (log[user][1:] == log[user][:-1]).to_numpy()
     if back.any():
@@ -202,7 +245,7 @@ def _check_order(log: pl.DataFrame, user: str, at: str, seq: str | None, path: P
         raise InvalidInput(at, f"row {row} of {path.name} is earlier than the same user's swipe before it by {seq!r}")
 
 
-def _places(log: pl.DataFrame, name: str, key: pl.Series, swipes: Path, candidates: Path) -> NDArray[np.int64]:
+def _places(log: pl.DataFrame, name: str, key: pl.Series, swipes: Path | Frame, candidates: Path | Frame) -> NDArray[np.int64]:
     """The row of `candidates` that each swipe saw."""
     if key.is_duplicated().any():
         twice = key.filter(key.is_duplicated())[0]

@@ -196,7 +196,7 @@ class Learner(ABC):
     @final
     def state(self, cells: Vector, dimensions: int, prior: Prior) -> State:
         """These cells as a state of this rule. They become read-only."""
-        return State(self.slug, self.state_version, dimensions, read_only(cells), prior, self)
+        return State(self.slug, self.state_version, dimensions, read_only(cells), prior)
 
 
 @lru_cache(64)  # a whole population starts alike

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from kaczmatch.core.compiled import compiled_short
 from kaczmatch.core.errors import InvalidInput
-from kaczmatch.core.html import bars
 from kaczmatch.core.tags import Features, is_named_rows
 from kaczmatch.core.vectors import Matrix, Vector, as_rows, check_vector, problem_with, read_only, usable_rows
 from kaczmatch.learners.prior import Prior
@@ -39,7 +38,6 @@ class State(NamedTuple):
     dimensions: int
     cells: Vector
     prior: Prior
-    rule: Any = None  # the learner that made it, so that a notebook can show it; not stored
 
     def __eq__(self, other: object) -> bool:
         """Bit for bit."""
@@ -53,13 +51,6 @@ class State(NamedTuple):
 
     def __repr__(self) -> str:
         return f"<State of {self.learner}: {self.dimensions} tags, {self.cells.nbytes} bytes>"
-
-    def _repr_html_(self) -> str:
-        """The learned weight of each tag as a bar, with its uncertainty where the learner knows it."""
-        d, tags = self.dimensions, self.prior.tags
-        names = [*tags, *(f"tag {place}" for place in range(len(tags), d))]
-        spreads = None if self.rule is None else self.rule.standard_deviations(self)
-        return bars(repr(self).strip("<>"), names, self.cells[:d].tolist(), None if spreads is None else spreads.tolist())
 
     def to_bytes(self) -> bytes:
         """The state as bytes; ``learner.from_bytes`` is the way back."""
