@@ -23,8 +23,7 @@ from kaczmatch.cli.app import app
 from kaczmatch.cli.terminal import choices
 from kaczmatch.recommend.samplers.registry import SAMPLERS
 from kaczmatch.settings.model import DemoName
-from kaczmatch.simulation.condition import Labels, PriorKind, Sampling
-from kaczmatch.simulation.population import POPULATIONS
+from kaczmatch.simulation.world import POPULATIONS, Labels, PriorKind, Sampling
 from worlds.reports import size_before_charts
 
 KACZMATCH = [sys.executable, "-c", "from kaczmatch.cli.main import main; main()"]
