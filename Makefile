@@ -12,6 +12,9 @@ PARALLEL := --numprocesses auto # tests/conftest.py says how many workers there 
 
 unexport PYTHONDONTWRITEBYTECODE # the tests start a hundred processes, which would compile every module anew
 
+quick test: export OPENBLAS_NUM_THREADS := 1 # there are more workers than cores: threads of linear algebra would wait for each other
+quick test: export OMP_NUM_THREADS := 1
+
 .PHONY: serve quick test mutants compiled check rooms sizes walk bench endure results migration docs pictures dist sbom licences release-check versions typescript clean
 
 serve: $(SERVICE) # make serve PORT=9000
