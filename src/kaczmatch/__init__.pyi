@@ -3,6 +3,8 @@
 from .core.errors import InvalidInput as InvalidInput
 from .core.swipes import ShownCandidate as ShownCandidate
 from .core.swipes import SwipeLog as SwipeLog
+from .evaluation.evaluate import evaluate as evaluate
+from .evaluation.report import Report as Report
 from .learners.contract import BeliefLearner as BeliefLearner
 from .learners.contract import Learner as Learner
 from .learners.contract import ProbabilisticLearner as ProbabilisticLearner

@@ -214,7 +214,6 @@ def test_choices_are_those_that_there_are() -> None:
     assert choices.LEARNERS.split(", ") == list(LEARNERS)
     assert choices.SAMPLERS.split(", ") == list(SAMPLERS)
     for shown, there in (
-        (choices.TUNED, ("probit", "probit-diag")),
         (choices.POPULATIONS, POPULATIONS),
         (choices.LABELS, get_args(Labels)),
         (choices.PRIORS, get_args(PriorKind)),

@@ -1,6 +1,6 @@
 """The one swipe table: what its columns are called, and which values they have.
 
-`evaluate`, `tune`, `simulate`, import, export and the client use these names. A file with other names is mapped: field=column.
+`evaluate`, `simulate`, import, export and the client use these names. A file with other names is mapped: field=column.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A learner and its settings as a file: what `tune` and `evaluate` write, and what `serve --config` and `evaluate --config` take.
+"""A learner and its settings as a file: what `evaluate` writes, and what `serve --config` and `evaluate --config` take.
 
 learner = "probit"
 appeal_half_life_days = 1825.0

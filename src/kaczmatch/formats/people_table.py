@@ -21,7 +21,7 @@ from kaczmatch.core.vectors import Matrix, problem_with, usable_rows
 from kaczmatch.formats.cells import BETWEEN, parted
 from kaczmatch.formats.columns import PROFILE_COLUMNS, ColumnNames
 from kaczmatch.formats.rows import row_number
-from kaczmatch.formats.tables import read_table
+from kaczmatch.formats.tables import Frame, read_table
 
 
 @final
@@ -35,7 +35,7 @@ class PeopleTable:
     unused: Sequence[str]  # columns of a profile that are neither tags nor features
 
 
-def read_people(path: Path, names: ColumnNames, ignore: Sequence[str] = ()) -> PeopleTable:
+def read_people(path: Path | Frame, names: ColumnNames, ignore: Sequence[str] = ()) -> PeopleTable:
     """What is wrong is said with the file and the row, as a spreadsheet numbers it. Columns to `ignore` are not looked at."""
     frame = read_table(path)
     if frame.is_empty():
@@ -71,7 +71,7 @@ def read_people(path: Path, names: ColumnNames, ignore: Sequence[str] = ()) -> P
     return PeopleTable(frame[names.id], terms, features, unused)
 
 
-def require_column(frame: pl.DataFrame, name: str, path: Path) -> None:
+def require_column(frame: pl.DataFrame, name: str, path: Path | Frame) -> None:
     """The column is there, and full."""
     if name not in frame.columns:
         known = ", ".join(frame.columns) if len(frame.columns) <= 12 else did_you_mean(name, frame.columns)
@@ -83,7 +83,7 @@ def require_column(frame: pl.DataFrame, name: str, path: Path) -> None:
         raise InvalidInput(name, f"row {row} of {path.name} is empty")
 
 
-def _numbers(values: pl.DataFrame, path: Path) -> pl.DataFrame:
+def _numbers(values: pl.DataFrame, path: Path | Frame) -> pl.DataFrame:
     """Columns that are tags or features themselves."""
     texts = [name for name, kind in values.schema.items() if not kind.is_numeric() and kind != pl.Boolean]
     if texts:
@@ -96,7 +96,7 @@ def _numbers(values: pl.DataFrame, path: Path) -> pl.DataFrame:
     return values
 
 
-def _tags(column: pl.Series, path: Path) -> list[dict[str, float]]:
+def _tags(column: pl.Series, path: Path | Frame) -> list[dict[str, float]]:
     """Each person's tags."""
     found = []
     for place, cell in enumerate(column.to_list()):
@@ -111,7 +111,7 @@ def _tags(column: pl.Series, path: Path) -> list[dict[str, float]]:
     return found
 
 
-def _features(column: pl.Series, path: Path) -> list[dict[str, float]]:
+def _features(column: pl.Series, path: Path | Frame) -> list[dict[str, float]]:
     """Each person's features that are not 0."""
     found = []
     for place, cell in enumerate(column.to_list()):

@@ -88,8 +88,10 @@ def _check_number(columns: int, who: str) -> None:
         raise InvalidInput("columns", f"{several}; leave out those that are no field, tag or feature")
 
 
-def row_number(path: Path, place: int) -> int:
-    """The number under which the row at a place (0: the first) is shown to people. The file is read up to there."""
+def row_number(path: object, place: int) -> int:
+    """The number under which the row at a place (0: the first) is shown to people. A file is read up to there."""
+    if not isinstance(path, Path):
+        return place
     rows = open_table(path, {".csv": "csv", ".jsonl": "jsonl"}.get(path.suffix, "parquet")).rows
     return next((row.number for row in islice(rows, place, None)), place + 1)
 

@@ -17,7 +17,7 @@ from kaczmatch.core.vectors import Column, Matrix
 from kaczmatch.formats.columns import DECISIONS, LIKE, PASS, SKIP, ColumnNames
 from kaczmatch.formats.people_table import read_people, require_column
 from kaczmatch.formats.rows import row_number
-from kaczmatch.formats.tables import read_table
+from kaczmatch.formats.tables import Frame, read_table
 
 _ROW, _DECISION, _AT, _COPY = "row of the file", "decision of it", "time of it", "whether it is a copy"
 LARGEST_FEATURE = 10.0  # what a service takes in a profile: a tag is 0 or 1, and a feature of 180 would drown all of them
@@ -58,8 +58,8 @@ class SwipeTable:
 
 
 def read_swipes(
-    swipes: Path,
-    candidates: Path,
+    swipes: Path | Frame,
+    candidates: Path | Frame,
     columns: ColumnNames | None = None,
     others: Sequence[str] = (),
     ignore: Sequence[str] = (),
@@ -124,7 +124,7 @@ def read_swipes(
     )
 
 
-def _optional(frame: pl.DataFrame, named: str | None, usual: str, path: Path) -> str | None:
+def _optional(frame: pl.DataFrame, named: str | None, usual: str, path: Path | Frame) -> str | None:
     """The named column, or the usual one where it exists."""
     if named is None and usual not in frame.columns:
         return None
@@ -194,7 +194,7 @@ def _scaled(features: Matrix, names: Sequence[str]) -> tuple[Matrix, dict[str, f
     return features / by, {name: float(one) for name, one in zip(names, by, strict=True) if one != 1.0}
 
 
-def _check_order(log: pl.DataFrame, user: str, at: str, seq: str | None, path: Path) -> None:
+def _check_order(log: pl.DataFrame, user: str, at: str, seq: str | None, path: Path | Frame) -> None:
     """Where `seq` says the order, times must agree with it."""
     back = (np.diff(log[_AT].to_numpy()) < 0) & (log[user][1:] == log[user][:-1]).to_numpy()
     if back.any():
@@ -202,7 +202,7 @@ def _check_order(log: pl.DataFrame, user: str, at: str, seq: str | None, path: P
         raise InvalidInput(at, f"row {row} of {path.name} is earlier than the same user's swipe before it by {seq!r}")
 
 
-def _places(log: pl.DataFrame, name: str, key: pl.Series, swipes: Path, candidates: Path) -> NDArray[np.int64]:
+def _places(log: pl.DataFrame, name: str, key: pl.Series, swipes: Path | Frame, candidates: Path | Frame) -> NDArray[np.int64]:
     """The row of `candidates` that each swipe saw."""
     if key.is_duplicated().any():
         twice = key.filter(key.is_duplicated())[0]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, final
 
 import polars as pl
 
@@ -13,6 +15,30 @@ from kaczmatch.formats.text_form import refuse_spreadsheet, text_form
 
 # Marks on texts that a spreadsheet would take for formulas, as in `cells.inert` and `cells.lively`.
 _FORMULA, _MARKED = f"^({FORMULA})", f"^{MARK}({FORMULA})"
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Frame:
+    """A table that is in memory already, where a file may be; its name is for messages, in which rows are counted from 0."""
+
+    name: str
+    frame: pl.DataFrame
+
+
+def as_table(value: Any, name: str) -> Path | Frame:
+    """A file by its path, or a frame of pandas, polars or Arrow."""
+    if isinstance(value, str | Path):
+        return Path(value)
+    if isinstance(value, pl.DataFrame):
+        return Frame(name, value)
+    if type(value).__module__.partition(".")[0] == "pandas":  # column by column, which needs no further library
+        columns = {str(each): value[each] for each in value.columns}
+        plain = {each: column.to_numpy() if column.dtype.kind in "biufM" else column.tolist() for each, column in columns.items()}
+        return Frame(name, pl.DataFrame(plain, strict=False))
+    if hasattr(value, "__arrow_c_stream__"):
+        return Frame(name, pl.DataFrame(value))
+    raise InvalidInput(name, f"must be a file or a frame of pandas, polars or Arrow, got {type(value).__name__}")
 
 
 def write_table(frame: pl.DataFrame, path: Path) -> None:
@@ -27,8 +53,10 @@ def write_table(frame: pl.DataFrame, path: Path) -> None:
         frame.write_parquet(path)
 
 
-def read_table(path: Path) -> pl.DataFrame:
+def read_table(path: Path | Frame) -> pl.DataFrame:
     """A table as it was written; what cannot be read is said with the file's name."""
+    if isinstance(path, Frame):
+        return path.frame
     refuse_spreadsheet(path)
     ending = check_ending(path)
     if not path.is_file():
