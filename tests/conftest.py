@@ -14,7 +14,7 @@ from xdist.scheduler import LoadScopeScheduling
 
 import kaczmatch
 from kaczmatch.app.warm_up import warm_up
-from kaczmatch.evaluation.measures import shuffled_labels
+from kaczmatch.evaluation import self_test
 from kaczmatch.settings.model import PREFIX, Settings
 from worlds.crowd import Crowd, make_crowd
 from worlds.postgres import postgres, postgres_url
@@ -44,16 +44,16 @@ def crowd() -> Callable[..., Crowd]:
 def few_shuffles() -> Iterator[None]:
     """Evaluations ask little of their own test, which has tests of its own."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(shuffled_labels, "MOST_SHUFFLES", 8)
-        patch.setattr(shuffled_labels, "MOST_REFITS", 1)
+        patch.setattr(self_test, "MOST_SHUFFLES", 8)
+        patch.setattr(self_test, "MOST_REFITS", 1)
         yield
 
 
 @pytest.fixture
 def whole_self_test(monkeypatch: pytest.MonkeyPatch) -> None:
     """As many shuffles as it takes."""
-    monkeypatch.setattr(shuffled_labels, "MOST_SHUFFLES", 200)
-    monkeypatch.setattr(shuffled_labels, "MOST_REFITS", 10)
+    monkeypatch.setattr(self_test, "MOST_SHUFFLES", 200)
+    monkeypatch.setattr(self_test, "MOST_REFITS", 10)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

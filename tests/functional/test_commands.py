@@ -43,7 +43,7 @@ def command(*arguments: str, cwd: Path) -> Result:
 def test_help_is_light(tmp_path: Path) -> None:
     code = (
         "import sys, typer.testing\nfrom kaczmatch.cli.app import app\n"
-        "commands = 'evaluate tune reproduce simulate market serve import keys relearn'.split()\n"
+        "commands = 'evaluate reproduce simulate market serve import keys relearn'.split()\n"
         "for command in ([], *([one] for one in commands)):\n"
         "    result = typer.testing.CliRunner().invoke(app, [*command, '--help'])\n"
         "    assert result.exit_code == 0 and 'Usage' in result.output, result.output\n"
@@ -68,7 +68,7 @@ def test_help_draws_nothing(tmp_path: Path) -> None:
 def test_help_shows_the_two_groups_of_commands(tmp_path: Path) -> None:
     said = kaczmatch("--help", cwd=tmp_path).stdout
     research, operate = said.partition("To find out what learns best:")[2].split("To run the service:")
-    for command in ("evaluate", "tune", "reproduce", "simulate", "market"):
+    for command in ("evaluate", "reproduce", "simulate", "market"):
         assert f"\n  {command} " in research, command
     for command in ("serve", "config", "keys", "import", "export", "backup", "restore", "verify", "relearn", "refit", "openapi"):
         assert f"\n  {command} " in operate, command

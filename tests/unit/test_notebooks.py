@@ -14,9 +14,8 @@ import pytest
 import kaczmatch
 from kaczmatch.client import AsyncClient, Client
 from kaczmatch.core.html import table
-from kaczmatch.evaluation.evaluate import Choices, evaluate
-from kaczmatch.evaluation.protocol.progress import SilentProgress
-from kaczmatch.evaluation.protocol.trial import Protocol, Trial
+from kaczmatch.evaluation.evaluate import Choices, measure
+from kaczmatch.evaluation.trial import Protocol, Trial
 from kaczmatch.recommend.people.profile import Profile
 from worlds.logs import small_table
 
@@ -57,7 +56,7 @@ def test_a_learner_shows_its_settings() -> None:
 
 
 def test_an_evaluation_shows_every_contender_with_its_auc() -> None:
-    result = evaluate(Trial(small_table(0), Protocol(times=(0, 5), rest=2)), Choices(learners=["probit-diag"]), SilentProgress())
+    result = measure(Trial(small_table(0), Protocol(times=(0, 5), rest=2)), Choices(learners=["probit-diag"]))
     page = shown(result)
     assert page.elements.count("tr") == 1 + len(result.scores.names)
     assert all(name in page.text for name in result.scores.names)

@@ -76,7 +76,7 @@ def line_chart(
     width: int = 660,
     height: int = 340,
 ) -> alt.LayerChart | alt.FacetChart:
-    """One line per learner over `x`; where rows have `low` and `high`, a band from one to the other; with `zero`, a line there."""
+    """One line per learner over `x`; where rows have `low` and `high`, a band between them; with `zero`, a line there."""
     whole = all(float(row[x]).is_integer() for row in rows)  # half a swipe is none
     scale = alt.Scale(type="log" if x_log else "linear", zero=False, nice=not x_log)
     base = alt.Chart({"values": list(rows)}).encode(

@@ -158,12 +158,15 @@ def named_learner(text: str) -> Learner:
         if found is None:
             raise SyntaxError
         call = ast.parse(f"_({found[2] or ''})", mode="eval").body
-        if not isinstance(call, ast.Call) or call.args or any(each.arg is None for each in call.keywords):
+        plain = isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and not call.args
+        if not isinstance(call, ast.Call) or not plain or any(each.arg is None for each in call.keywords):
             raise SyntaxError
     except SyntaxError:
         raise InvalidInput("learner", f"must be a learner such as 'probit' or 'probit-diag(alpha=2)', got {text!r}") from None
     settings = {}
     for each in call.keywords:
+        if each.arg in settings:
+            raise InvalidInput(str(each.arg), f"is given twice in {text!r}")
         try:
             settings[str(each.arg)] = ast.literal_eval(each.value)
         except ValueError:

@@ -40,8 +40,8 @@ class Predictions:
     def joined(cls, parts: Sequence[Predictions]) -> Predictions:
         """All rows of the parts, one part after the other."""
         names = ("row", "user", "t", "ahead", "like", "unknown")
-        columns = (np.concatenate([getattr(one, name) for one in parts]) for name in names)
-        return cls(*columns, {name: np.concatenate([one.said[name] for one in parts]) for name in parts[0].said})
+        columns = {name: np.concatenate([getattr(one, name) for one in parts]) for name in names}
+        return cls(**columns, said={name: np.concatenate([one.said[name] for one in parts]) for name in parts[0].said})
 
     def by_user(
         self, names: Sequence[str], times: Sequence[int], users: Places, measure: int = AUC, *, unknown: bool = False
@@ -99,7 +99,7 @@ def rounded(scores: Vector) -> Vector:
 def group_bounds(*columns: NDArray[np.int64]) -> Places:
     """Where rows begin that agree in all columns with their neighbours, with an end."""
     changes = np.any([column[1:] != column[:-1] for column in columns], axis=0)
-    return np.r_[np.flatnonzero(np.r_[len(columns[0]) > 0, changes]), len(columns[0])]
+    return np.asarray(np.r_[np.flatnonzero(np.r_[len(columns[0]) > 0, changes]), len(columns[0])])
 
 
 def usable_times(trial: Trial, least: int) -> list[int]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, final
@@ -18,7 +18,6 @@ from kaczmatch.evaluation.contenders import (
     APPEAL,
     BASELINES,
     DEFAULT,
-    EXPECTED,
     OWN_RATE,
     TRAITS,
     UNLEARNED,
@@ -479,7 +478,7 @@ class Report:
             "Individual peers learn from a user's own swipes alone, with tags, and with appeal as one more feature. implicit and EASE learn from everybody's decisions, as far as the protocol allows.",
             f"{self.main} is ahead of {len(always)} of {len(self.peers)} peers at every number of swipes. Ahead of it: {'; '.join(lost) or 'none at any'}.",
         ]
-        drawn = [*ours, *[name for name in scores.ordered(self.peers)[: DRAWN - 1]]]
+        drawn = [*ours, *scores.ordered(self.peers)[: DRAWN - 1]]
         lines = [
             {"learner": name, "swipes": t, "auc": scores.at(place, name).mean}
             for place, t in enumerate(self.times)

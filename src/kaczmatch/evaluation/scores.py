@@ -52,7 +52,7 @@ class Scores:
 
     def __init__(self, names: Sequence[str], times: Sequence[int], values: Matrix, seed: Sequence[int]) -> None:
         self.names, self.times, self.values, self._seed = list(names), list(times), values, seed
-        self.tested: Flags = np.isfinite(values).all(axis=2)  # times x users
+        self.tested: Flags = np.asarray(np.isfinite(values).all(axis=2))  # times x users
         users = values.shape[1]
         rng, step = np.random.default_rng(list(seed)), max(1, _DRAWN_AT_ONCE // max(users, 1))
         filled = np.where(self.tested[:, :, None], values, 0.0)

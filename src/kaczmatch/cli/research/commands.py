@@ -95,9 +95,7 @@ def evaluate(
     ] = KnownWhen.STRICT,
     learner: Annotated[
         list[str] | None,
-        typer.Option(
-            help=f"Repeatable, with settings in brackets where they are not the defaults: 'probit-diag(alpha=2)'. Usually all: {choices.LEARNERS}."
-        ),
+        typer.Option(help=f"Repeatable, also with settings: 'probit-diag(alpha=2)'. Usually all: {choices.LEARNERS}."),
     ] = None,
     config: Annotated[
         Path | None, typer.Option(help="A learner with its settings, as an evaluation writes them.", dir_okay=False)
