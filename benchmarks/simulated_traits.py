@@ -19,7 +19,7 @@ import numpy as np
 from kaczmatch import Prior, SwipeLog, fit_population
 from kaczmatch.core.ranking_metrics import auc
 from kaczmatch.core.vectors import Integers, Matrix, Vector
-from kaczmatch.evaluation.measures.calibration import calibration_error, losses
+from kaczmatch.evaluation.scores import calibration_error, losses, reliability
 from kaczmatch.learners.belief.probit_diagonal import ProbitDiagonal
 from kaczmatch.learners.belief.probit_traits import ProbitTraits
 from kaczmatch.learners.contract import ProbabilisticLearner
@@ -111,7 +111,12 @@ def simulated(seed: int, candidates: int, raters: int) -> Found:
     liked = new.label > 0.0
     truth = np.hstack([one.traits, np.full_like(one.traits, 1e-9)])[np.asarray(new.candidate_row)]
     oracle = progressive_predictions(ProbitTraits(traits=TRAITS, directions=0), new.with_appeal(truth), prior=one.prior)
-    return Found(population.sites is not None, losses(p, liked).mean(), losses(oracle, liked).mean(), calibration_error(p, liked))
+    return Found(
+        population.sites is not None,
+        losses(p, liked).mean(),
+        losses(oracle, liked).mean(),
+        calibration_error(reliability(p, liked)),
+    )
 
 
 def said_to(population: FittedPopulation, late: SwipeLog, new: SwipeLog) -> Matrix:

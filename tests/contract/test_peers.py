@@ -91,7 +91,7 @@ def test_probabilities_come_true_where_they_are_said(peer: Peer) -> None:
 
 @each_peer
 def test_answers_after_the_freeze_change_nothing(peer: Peer) -> None:
-    """With every later answer of the tested turned round, the same is said. Of appeal that holds of each user's own answers alone."""
+    """With every later answer of the tested turned round, the same is said; with appeal, of one user's own."""
     table = two_camps()
     whom = 1 if isinstance(peer, IndividualPeer) and peer.appeal else table.user
     later = (table.user % 2 > 0) & (table.user == whom) & (np.arange(len(table)) - table.begin[table.user] >= T)

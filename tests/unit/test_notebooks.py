@@ -14,10 +14,7 @@ import pytest
 import kaczmatch
 from kaczmatch.client import AsyncClient, Client
 from kaczmatch.core.html import table
-from kaczmatch.evaluation.evaluate import Choices, measure
-from kaczmatch.evaluation.trial import Protocol, Trial
 from kaczmatch.recommend.people.profile import Profile
-from worlds.logs import small_table
 
 
 class WellFormed(HTMLParser):
@@ -53,14 +50,6 @@ def test_a_learner_shows_its_settings() -> None:
     assert "alpha" in shown(kaczmatch.learner("tk", alpha=2.0)).text
     for slug in kaczmatch.LEARNERS:
         assert slug in shown(kaczmatch.learner(slug)).text
-
-
-def test_an_evaluation_shows_every_contender_with_its_auc() -> None:
-    result = measure(Trial(small_table(0), Protocol(times=(0, 5), rest=2)), Choices(learners=["probit-diag"]))
-    page = shown(result)
-    assert page.elements.count("tr") == 1 + len(result.scores.names)
-    assert all(name in page.text for name in result.scores.names)
-    assert f"AUC of {result.scores.users} tested users" in page.text
 
 
 @pytest.mark.parametrize(("slug", "uncertain"), [("tk", False), ("probit", True), ("probit-diag", True), ("probit-traits", True)])

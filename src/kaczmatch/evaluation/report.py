@@ -11,7 +11,6 @@ from typing import Any, final
 import numpy as np
 
 from kaczmatch.charts.lines import line_chart, reliability_chart
-from kaczmatch.core.html import table as html_table
 from kaczmatch.core.ranking_metrics import AUC, NDCG
 from kaczmatch.evaluation.contenders import (
     ALL_ONES,
@@ -135,10 +134,6 @@ class Report:
             headline=self._headline(),
             verdicts=VERDICTS,
         ).write(self.parts, folder)
-
-    def _repr_html_(self) -> str:
-        rows = [(name, *(self.scores.at(place, name).mean for place in self._places)) for name in self.scores.ordered(self.names)]
-        return html_table(f"AUC; self-test: {self.shuffled.verdict}", ["swipes seen", *map(str, self.times)], rows)
 
     @property
     def _places(self) -> range:

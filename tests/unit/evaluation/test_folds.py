@@ -115,7 +115,8 @@ def test_every_measure_is_over_the_users_of_all_folds(found: Report) -> None:
     for fold in found.folds:
         alone = areas(fold.trial, fold.contenders, found.times)
         names = [each.name for each in fold.contenders]
-        assert np.array_equal(found.predictions.by_user(names, found.times, fold.trial.tested), alone, equal_nan=True)
+        joined = found.predictions.by_user(names, found.times, np.arange(16))[:, fold.trial.tested]
+        assert np.array_equal(joined, alone, equal_nan=True)
     assert int(found.predictions.ahead.sum()) == len(found.trial.table)
     assert found.shuffled.users == 16
     assert found.scores.users() == 16

@@ -172,7 +172,10 @@ def made_up(best: float, small: float, appeal: float, among: list[Contender]) ->
     return Scores(names, (0, 5), auc, [0])
 
 
-def test_the_best_is_recommended_or_a_far_smaller_equal_or_appeal(among: list[Contender]) -> None:
+def test_the_best_is_recommended_or_a_far_smaller_equal_or_appeal(
+    among: list[Contender], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kaczmatch.evaluation.scores.FAR_SMALLER", 3)  # so few tags make no large states
     assert recommend(made_up(0.8, 0.7, 0.6, among), among, {}).chosen == "probit"
     cheaper = recommend(made_up(0.802, 0.8, 0.6, among), among, {})
     assert (cheaper.chosen, cheaper.best) == ("block-nk", "probit")
@@ -186,7 +189,7 @@ def test_the_best_is_recommended_or_a_far_smaller_equal_or_appeal(among: list[Co
 def test_bytes_are_not_paid_for_with_log_loss(
     among: list[Contender], log_loss: dict[str, float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("kaczmatch.evaluation.scores.FAR_SMALLER", 3)  # so few tags make no large states
+    monkeypatch.setattr("kaczmatch.evaluation.scores.FAR_SMALLER", 3)
     equal = made_up(0.802, 0.8, 0.6, among)
     assert recommend(equal, among, log_loss).chosen == "probit"
     assert recommend(equal, among, {"probit": 0.5, "block-nk": 0.505}).chosen == "block-nk"
