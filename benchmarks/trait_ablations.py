@@ -2,7 +2,7 @@
 
     python benchmarks/trait_ablations.py movielens|speed-dating [--data ../shared/data] [--protocol strict] [--out FOLDER]
 
-Every line is fitted on the same people and tested on the others, like `kaczmatch evaluate` with the same protocol. Without the guard,
+Every line is fitted on the same people and tested on the others, as by `kaczmatch evaluate`. Without the guard,
 a site is as large as its rater's decision makes it. That needs other kernels, so the benchmark runs itself once more for it.
 """
 
