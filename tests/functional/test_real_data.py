@@ -123,7 +123,7 @@ def test_speed_dating_with_traits() -> None:
 def test_the_default_is_not_worse_than_what_people_use_today(name: str) -> None:
     """Two libraries, after few swipes: `docs/peers.md` has the command for all of them."""
     table, protocol = log_for_peers(name)
-    trial, peers = Trial(table, protocol), all_peers(["vowpal_wabbit", "implicit"])
+    trial, peers = Trial(table, protocol), all_peers(["vowpalwabbit", "implicit"])
     ours = [each for each in fitted(trial, "probit-diag") if each.name == DEFAULT]
     found = predict(trial, [*ours, *peers], protocol.times, trial.tested, LocalRunner(1), ahead=False)
     scores = ranking_scores(found, list(found.said), protocol.times, [0])

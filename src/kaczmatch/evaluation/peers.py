@@ -11,10 +11,11 @@ Where settings differ from the library's defaults, these were better on the fit 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from functools import partial
+from importlib import import_module
 from typing import Any, Protocol, final
 
 import numpy as np
@@ -132,8 +133,21 @@ def _decisions(trial: Trial, rows: Places) -> csr_array:
 class RiverModel:
     """Any of River's classifiers, on the features that are present."""
 
-    def __init__(self, make: Callable[[], Any], _seed: int, *, constant: bool = False, steps: bool = False) -> None:
-        self._model, self._constant, self._steps = make(), constant, steps
+    def __init__(
+        self,
+        classifier: str,
+        _seed: int,
+        *,
+        rate: float | None = None,
+        constant: bool = False,
+        steps: bool = False,
+        **settings: Any,
+    ) -> None:
+        from river import linear_model, optim
+
+        if rate is not None:
+            settings = {"optimizer": optim.SGD(rate), "intercept_lr": rate}
+        self._model, self._constant, self._steps = getattr(linear_model, classifier)(**settings), constant, steps
 
     def _encoded(self, features: Vector) -> dict[Any, float]:
         found: dict[Any, float] = {int(place): float(features[place]) for place in np.flatnonzero(features)}
@@ -296,63 +310,27 @@ class Ease:
 Peer = IndividualPeer | PopulationPeer
 
 
-def _river_logistic() -> Any:
-    from river import linear_model, optim
-
-    return linear_model.LogisticRegression(optimizer=optim.SGD(0.1), intercept_lr=0.1)
-
-
-def _river() -> Sequence[Peer]:
-    from river import linear_model
-
-    weigher = partial(linear_model.AdPredictor, beta=3.0, epsilon=0.0)
-    return [
-        IndividualPeer("River PA", partial(RiverModel, partial(linear_model.PAClassifier, C=0.1, mode=2))),
-        IndividualPeer("River logistic", partial(RiverModel, _river_logistic)),
-        IndividualPeer("River ALMA", partial(RiverModel, linear_model.ALMAClassifier, constant=True)),  # no intercept of its own
-        IndividualPeer("River AdPredictor", partial(RiverModel, weigher, steps=True)),
-    ]
-
-
-def _vowpal_wabbit() -> Sequence[Peer]:
-    import vowpalwabbit  # noqa: F401
-
-    return [IndividualPeer("Vowpal Wabbit logistic", VowpalWabbitModel)]
-
-
-def _scikit_learn() -> Sequence[Peer]:
-    import sklearn  # noqa: F401
-
-    return [
+LIBRARIES: Mapping[str, Sequence[Peer]] = {  # by the name under which a library is imported
+    "river": (
+        IndividualPeer("River PA", partial(RiverModel, "PAClassifier", C=0.1, mode=2)),
+        IndividualPeer("River logistic", partial(RiverModel, "LogisticRegression", rate=0.1)),
+        IndividualPeer("River ALMA", partial(RiverModel, "ALMAClassifier", constant=True)),  # no intercept of its own
+        IndividualPeer("River AdPredictor", partial(RiverModel, "AdPredictor", steps=True, beta=3.0, epsilon=0.0)),
+    ),
+    "vowpalwabbit": (IndividualPeer("Vowpal Wabbit logistic", VowpalWabbitModel),),
+    "sklearn": (
         IndividualPeer("scikit-learn SGD", GradientModel),
         IndividualPeer("scikit-learn logistic, refitted", RefittedModel),
-    ]
-
-
-def _mabwiser() -> Sequence[Peer]:
-    import mabwiser  # noqa: F401
-
-    bandits = {"MABWiser LinUCB": "LinUCB", "MABWiser LinTS": "LinTS"}
-    return [IndividualPeer(name, partial(BanditModel, policy), likely=False) for name, policy in bandits.items()]
-
-
-def _implicit() -> Sequence[Peer]:
-    import implicit  # noqa: F401
-
-    return [PopulationPeer(BPR, ranked), PopulationPeer("implicit ALS", least_squares)]
-
-
-def _ease() -> Sequence[Peer]:
-    return [PopulationPeer("EASE", Ease)]
-
-
-LIBRARIES = {
-    "river": _river,
-    "vowpal_wabbit": _vowpal_wabbit,
-    "scikit_learn": _scikit_learn,
-    "mabwiser": _mabwiser,
-    "implicit": _implicit,
-    "ease": _ease,
+    ),
+    "mabwiser": (
+        IndividualPeer("MABWiser LinUCB", partial(BanditModel, "LinUCB"), likely=False),
+        IndividualPeer("MABWiser LinTS", partial(BanditModel, "LinTS"), likely=False),
+    ),
+    "implicit": (
+        PopulationPeer(BPR, ranked),
+        PopulationPeer("implicit ALS", least_squares),
+    ),
+    "scipy": (PopulationPeer("EASE", Ease),),
 }
 
 
@@ -361,10 +339,10 @@ def all_peers(libraries: Sequence[str] = tuple(LIBRARIES)) -> list[Peer]:
     found: list[Peer] = []
     for library in libraries:
         try:
-            peers = LIBRARIES[library]()
+            import_module(library)
         except ModuleNotFoundError as missing:
             raise InvalidInput("peers", str(missing_extra(missing, "bench"))) from missing
-        for peer in peers:
+        for peer in LIBRARIES[library]:
             found.append(peer)
             if isinstance(peer, IndividualPeer):
                 found.append(replace(peer, name=f"{peer.name} + appeal", appeal=True))

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, final
-
-import numpy as np
 
 from kaczmatch.charts.lines import line_chart, reliability_chart
 from kaczmatch.core.ranking_metrics import AUC, NDCG
@@ -41,6 +40,7 @@ USUAL = Configuration(ProbitTraits.slug, {})  # the service's default
 DRAWN = 6  # lines that a figure can hold, beside appeal and all-ones
 WITHOUT_PRIOR = "probit-diag"  # of ours, what peers without a population are compared with
 TESTERS, HEAVIEST = "all testers", "the heaviest"
+SIMULTANEOUS = "Paired 95 % intervals that hold at once, over all rows."
 VERDICTS = {"sound": "good", "leak": "bad", "cannot tell": "open"}
 PROTOCOLS = {
     "strict": "Protocol strict: of others' decisions, each moment knows those before it; the population is fitted on other users.",
@@ -101,7 +101,7 @@ class Report:
 
     @cached_property
     def parts(self) -> list[ReportPart]:
-        found = [*self._own_part(), self._simple_part(), self._ranking_part(), self._probability_part()]
+        found = [self._own_part(), self._simple_part(), self._ranking_part(), self._probability_part()]
         found += [self._peer_part()] if self.peers else []
         found += [self._match_part(self.matches)] if self.matches is not None else []
         return [*found, self._shuffled_part()]
@@ -135,10 +135,6 @@ class Report:
             verdicts=VERDICTS,
         ).write(self.parts, folder)
 
-    @property
-    def _places(self) -> range:
-        return range(len(self.times))
-
     def _seed(self, stream: int) -> list[int]:
         return [self.trial.protocol.seed, stream]
 
@@ -150,69 +146,54 @@ class Report:
     @property
     def advice(self) -> list[str]:
         """What to use, then why, at each number of swipes."""
-        found, main = self.recommendation, self.main
-        words = [f"Use {main}." if found.proven else self._nothing_proven()]
-        if main + UNLEARNED in self.own_swipes.names:
-            own = self._each(lambda place: self.own_swipes.difference(place, main, main + UNLEARNED), skip_start=True)
-            words.append(
-                f"What a user's own swipes buy, of {main}: {own} in AUC, beside the same state at 0 on the same candidates."
-            )
-        beside = "; ".join(
-            f"over {other} {self._each(lambda place, it=other: self.scores.together(place, main, it))}" for other in self._simple
-        )
-        words.append(f"{main} ranks with an AUC of {self._areas(main)}. Its lead: {beside}.")
-        ahead = [
-            f"after {t} {best} by {_signed(gap)}"
-            for place, t in enumerate(self.times)
-            for best in [self.scores.best(place, [name for name in self.names if name != main])]
-            for gap in [self.scores.difference(place, best, main)]
-            if gap.above_zero
-        ]
-        words += [f"Ahead of it at single numbers of swipes: {'; '.join(ahead)}."] if ahead else []
-        if found.proven and found.chosen != found.best:
-            sizes = {each.name: each.bytes_per_user for each in self.contenders}
-            loss = {each.name: each.log_loss.mean for each in self.probabilities}
-            gap = f" Log-loss: {loss[main]:.4f} instead of {loss[found.best]:.4f}." if {main, found.best} <= set(loss) else ""
-            words.append(
-                f"{found.best} is within error of it everywhere, and takes {sizes[found.best]:,} bytes per user instead of {sizes[main]:,}.{gap}"
-            )
-        return [*self._better_peer(), *words]
+        found, main, own = self.recommendation, self.main, self.own_swipes
+        words = [*self._better_peer(), f"Use {main}." if found.proven else self._nothing_proven()]
+        if main in own.names:
+            gains = self._each(lambda place: own.difference(place, main, main + UNLEARNED), since=1)
+            words.append(f"What a user's own swipes buy: {gains} in AUC, beside the state at 0 on the same candidates.")
+        leads = [f"over {other} {self._each(lambda place, it=other: self._lead(place, it))}" for other in self._simple]
+        areas = ", ".join(f"{self.scores.at(place, main).mean:.3f} after {t}" for place, t in enumerate(self.times))
+        words.append(f"AUC of {main}: {areas}. Its lead: {'; '.join(leads)}.")
+        rivals = [name for name in self.names if name != main]
+        best = {place: self.scores.best(place, rivals) for place in range(len(self.times))}
+        gaps = {place: self.scores.difference(place, name, main) for place, name in best.items()}
+        ahead = [f"{best[place]} after {self.times[place]} by {_signed(gap)}" for place, gap in gaps.items() if gap.above_zero]
+        words += [f"Ahead of it, at single numbers of swipes: {'; '.join(ahead)}."] if ahead else []
+        if found.proven and main != found.best:
+            sizes = {each.name: f"{each.bytes_per_user:,}" for each in self.contenders}
+            loss = {each.name: f", log-loss {each.log_loss.mean:.4f}" for each in self.probabilities}
+            costs = (f"{sizes[name]} bytes per user{loss.get(name, '')}" for name in (main, found.best))
+            words.append(f"{found.best} is within error of it everywhere, and far larger: {' instead of '.join(costs)}.")
+        return words
 
     def _nothing_proven(self) -> str:
-        last = self._places[-1]
-        if self.scores.beats(last, APPEAL, OWN_RATE, len(self.times)):
-            return "On this log, show people by appeal alone: no learner of a person's taste beats it beyond luck at any number of swipes."
+        if self.scores.beats(len(self.times) - 1, APPEAL, OWN_RATE, len(self.times)):
+            return "On this log, show people by appeal alone: no learner beats it beyond luck at any number of swipes."
         return "On this log nothing ranks better than chance beyond luck, or there are too few users to tell."
 
     def _better_peer(self) -> list[str]:
         """Peers that are ahead of what would be recommended, at each number of swipes."""
-        if not self.peers:
-            return []
-        scores = self._scores([self.main, *self.peers])
+        scores, among = self._scores([self.main, *self.peers]), len(self.times) * len(self.peers)
+        best = {place: scores.best(place, self.peers) for place in range(len(self.times) if self.peers else 0)}
         ahead = [
-            f"{best} after {t} by {_signed(scores.difference(place, best, self.main))}"
-            for place, t in enumerate(self.times)
-            for best in [scores.best(place, self.peers)]
-            if scores.beats(place, best, self.main, len(self.times) * len(self.peers))
+            f"{name} after {self.times[place]} by {_signed(scores.difference(place, name, self.main))}"
+            for place, name in best.items()
+            if scores.beats(place, name, self.main, among)
         ]
         return [f"Another library's learner ranks better than {self.main} here: {'; '.join(ahead)}. Of ours:"] if ahead else []
 
     @property
     def _simple(self) -> list[str]:
         """The strongest simple things."""
-        return [name for name in (APPEAL, *POOLED) if name in self.names and name != self.main]
+        return [name for name in (APPEAL, *POOLED) if name in self.names]
 
-    def _each(self, gap: Any, *, skip_start: bool = False) -> str:
-        return (
-            ", ".join(f"{_signed(gap(place))} after {t}" for place, t in enumerate(self.times) if t or not skip_start)
-            or "nothing is tested after the start"
-        )
+    def _lead(self, place: int, other: str) -> Interval:
+        """Of the main learner; simultaneous."""
+        return _turned(self.scores.together(place, other, self.main))
 
-    def _areas(self, name: str) -> str:
-        return ", ".join(
-            f"{self.scores.at(place, name).mean:.3f} after {t} ({self.scores.users(place):,} users)"
-            for place, t in enumerate(self.times)
-        )
+    def _each(self, gap: Callable[[int], Interval], since: int = 0) -> str:
+        said = [f"{_signed(gap(place))} after {t}" for place, t in enumerate(self.times) if t >= since]
+        return ", ".join(said) or "nothing is tested later"
 
     @property
     def scope(self) -> str:
@@ -244,9 +225,7 @@ class Report:
         """How to use it, with the exact commands. Without a folder no file was written."""
         found, words = self.settings, []
         if not self.recommendation.proven:
-            words.append(
-                f"A service keeps its default for that: {USUAL.slug} starts from appeal alone, and has traits once they pay."
-            )
+            words.append(f"A service keeps its default: {USUAL.slug} starts from appeal alone, and has traits once they pay.")
         elif found.slug == USUAL.slug:
             words.append("A service has traits where they pay, and finds out whenever it fits.")
         if not found.has_belief:
@@ -258,131 +237,76 @@ class Report:
 
     def _headline(self) -> list[tuple[str, str]]:
         """A few numbers, and what each says."""
-        last, t, main = self._places[-1], self.times[-1], self.main
-        numbers = []
-        if t and main + UNLEARNED in self.own_swipes.names:
-            gain = self.own_swipes.difference(last, main, main + UNLEARNED)
-            numbers.append((f"{gain.mean:+.3f}", f"AUC that a user's own {t} swipes buy ({gain.low:+.3f} to {gain.high:+.3f})"))
-        lead, area = self.scores.difference(last, main, APPEAL), self.scores.at(last, main)
-        numbers.append((f"{area.mean:.3f}", f"AUC of {main} after {t} swipes; {_signed(lead)} over appeal alone"))
-        numbers += [
-            (f"{one.calibration_error:.3f}", "mean distance between the probability predicted and what happened")
-            for one in self.probabilities
-            if one.name == main
-        ]
-        if self.matches:
-            best = best_fusions(self.matches)[0]
+        last, main, own = len(self.times) - 1, self.main, self.own_swipes
+        after, area = f"after {self.times[-1]} swipes", self.scores.at(last, main)
+        numbers = [(f"{area.mean:.3f}", f"AUC of {main} {after}; {_signed(self._lead(last, APPEAL))} over appeal alone")]
+        if main in own.names and self.times[-1]:
+            gain = own.difference(last, main, main + UNLEARNED)
+            numbers.insert(0, (f"{gain.mean:+.3f}", f"AUC by a user's own swipes {after} ({gain.low:+.3f} to {gain.high:+.3f})"))
+        calibrated = "mean distance between the probability predicted and what happened"
+        numbers += [(f"{one.calibration_error:.3f}", calibrated) for one in self.probabilities if one.name == main]
+        for best in best_fusions(self.matches)[:1] if self.matches else []:
             numbers.append((f"{best.match_auc:.3f}", f"match AUC of {best.name}, {best.fusion} fusion"))
         return numbers
 
     # parts
 
-    def _own_part(self) -> list[ReportPart]:
-        scores, places = self.own_swipes, [place for place, t in enumerate(self.times) if t]
-        if not places or not scores.names:
-            return []
-        learned = [name for name in scores.names if not name.endswith(UNLEARNED)]
-        rows = [
-            {
-                "learner": name,
-                "swipes": self.times[place],
-                "who": who,
-                "users": some.users(place),
-                "auc": some.at(place, name).mean,
-            }
-            | {"state_at_0": some.at(place, name + UNLEARNED).mean}
-            | _gap("gain", some.difference(place, name, name + UNLEARNED))
-            for who, some in ((TESTERS, scores), (HEAVIEST, scores.heaviest()))
-            for name in learned
-            for place in places
-        ]
-        mine = [{key: value for key, value in row.items() if key != "learner"} for row in rows if row["learner"] == self.main]
-        note = f"{self.main} after so many swipes, and as it starts, on the same candidates. The heaviest can be tested at every number of swipes. Paired 95 % intervals over users."
+    def _own_part(self) -> ReportPart:
+        own = self.own_swipes
+        pairs = {name: (name, name + UNLEARNED) for name in own.names if not name.endswith(UNLEARNED)}
+        rows = [row for who, some in _lines(own) for row in _gaps("learner", some, pairs, who, together=False) if row["swipes"]]
+        mine = [row for row in rows if row["learner"] == self.main]
         words = [
-            "The same held-out candidates are ranked twice: by what was learned from the user's first swipes, and by the state that every user starts from. What others decided counts in both."
+            "The same held-out candidates are ranked twice: by what was learned from the user's first swipes, and by the state that every "
+            "user starts from. What others decided counts in both."
         ]
+        note = "The heaviest can be tested at every number of swipes. Paired 95 % intervals over users."
         tables = [
-            Table("own-swipes", "What a user's own swipes buy", mine, note),
+            Table("own-swipes", f"{self.main} over its state at 0, on the same candidates", _without("learner", mine), note),
             Table("own-swipes-of-each", "The same of every learner", rows, in_report=False),
         ]
-        lines = [
-            {"learner": row["who"], "swipes": row["swipes"], "gain": row["gain"], "low": row["low"], "high": row["high"]}
-            for row in mine
-        ]
-        figures = (
-            [
-                self._figure(
-                    "own-swipes", lines, "gain", "What own swipes buy", [TESTERS, HEAVIEST], "AUC over the state at 0", zero=True
-                )
-            ]
-            if mine
-            else []
-        )
-        return [ReportPart("own", "What did a user's own swipes buy?", words, tables, figures)]
+        figure = _figure("own-swipes", mine, "lead", "What own swipes buy", "AUC over the state at 0", by="who", zero=True)
+        return ReportPart("own", "What did a user's own swipes buy?", words, tables, [figure] if mine else [])
 
     def _simple_part(self) -> ReportPart:
-        names = [self.main, *self._simple]
-        both = ((TESTERS, self.scores), (HEAVIEST, self.scores.heaviest()))
-        areas = [{"learner": name, "who": who} | _over_times(some, name) for who, some in both for name in names]
-        leads = [
-            {"beside": other, "swipes": t, "who": who, "users": some.users(place)}
-            | _gap("lead", some.together(place, self.main, other))
-            for who, some in both
-            for other in self._simple
-            for place, t in enumerate(self.times)
+        pairs = {other: (self.main, other) for other in self._simple}
+        areas = [
+            {"learner": name, "who": who} | _over_times(some, name)
+            for who, some in _lines(self.scores)
+            for name in dict.fromkeys([self.main, *self._simple])
         ]
-        lines = [
-            {"learner": row["beside"], "swipes": row["swipes"], "lead": row["lead"], "low": row["low"], "high": row["high"]}
-            for row in leads
-            if row["who"] == TESTERS
-        ]
+        leads = [row for who, some in _lines(self.scores) for row in _gaps("beside", some, pairs, who)]
         words = [
-            "Appeal is how much others liked a candidate. The pooled models see tags, appeal and the user's running averages, and are trained on the users that the population is fitted on."
+            "Appeal is how much others liked a candidate. The pooled models see tags, appeal and the user's running averages, and are "
+            "trained on the users that the population is fitted on."
         ]
         tables = [
             Table("simple", f"AUC of {self.main} and of the strongest simple things", areas, self._who()),
-            Table(
-                "simple-leads",
-                f"How far {self.main} is ahead, at each number of swipes",
-                leads,
-                "Simultaneous paired 95 % intervals.",
-            ),
+            Table("simple-leads", f"How far {self.main} is ahead", leads, SIMULTANEOUS),
         ]
-        figure = self._figure("simple-leads", lines, "lead", f"Lead of {self.main}", self._simple, "AUC, user by user", zero=True)
+        mine = [row for row in leads if row["who"] == TESTERS]
+        figure = _figure("simple-leads", mine, "lead", f"Lead of {self.main}", "AUC, user by user", by="beside", zero=True)
         return ReportPart("simple", "Is it better than something simple?", words, tables, [figure])
 
     def _ranking_part(self) -> ReportPart:
-        scores, known = self.scores, [APPEAL, ALL_ONES]
-        ordered = scores.ordered(self.names)
-        drawn = [
-            *[name for name in ordered if name not in (*BASELINES, ALL_ONES)][:DRAWN],
-            *[name for name in known if name in self.names],
-        ]
-        lines = [
-            {"learner": name, "swipes": t} | dict(zip(("auc", "low", "high"), scores.at(place, name), strict=True))
-            for place, t in enumerate(self.times)
-            for name in drawn
-        ]
-        tables = [
-            Table(
-                "auc",
-                "AUC on the swipes that follow",
-                [{"learner": name} | _over_times(scores, name) for name in ordered],
-                self._who(),
-            ),
-            self.ranking_table,
-            *self._unknown_tables(),
-        ]
+        ordered = self.scores.ordered(self.names)
+        drawn = [*[name for name in ordered if name not in (*BASELINES, ALL_ONES)][:DRAWN], APPEAL, ALL_ONES]
+        means = [{"learner": name} | _over_times(self.scores, name) for name in ordered]
+        hearing = {name: (name, name.removesuffix(" + appeal")) for name in self.names if name.endswith(" + appeal")}
+        hearing |= {TRAITS: (TRAITS, "probit-diag + population")}
+        known = {name: pair for name, pair in hearing.items() if set(pair) <= set(self.names)}
+        unknown = _gaps("learner", self._scores(self.names, unknown=True), known, TESTERS, together=False)
         words = [
-            "For each user, learn on the first swipes, freeze, and rank the candidates of all that follow. An AUC of 0.5 is chance, 1 is perfect. The order is by the mean over the columns."
+            "For each user, learn on the first swipes, freeze, and rank the candidates of all that follow. An AUC of 0.5 is chance, 1 is "
+            "perfect. The order is by the mean over the columns."
         ]
-        return ReportPart(
-            "ranking",
-            "How does every learner rank?",
-            words,
-            tables,
-            [self._figure("auc", lines, "auc", "How well the rest is ranked", drawn, "AUC, mean over users")],
-        )
+        tables = [Table("auc", "AUC on the swipes that follow", means, self._who()), self.ranking_table]
+        if rows := [row for row in unknown if row["users"]]:
+            note = "The lead is over the same learner that hears nothing of others, with its paired interval."
+            tables.append(Table("auc-unknown", "AUC among candidates about whom nobody else had decided yet", rows, note))
+        lines = [row for row in self.ranking_table.rows if row["learner"] in drawn]
+        figure = _figure("auc", lines, "auc", "How well the rest is ranked", "AUC, mean over users", names=drawn)
+        return ReportPart("ranking", "How does every learner rank?", words, tables, [figure])
 
     @cached_property
     def ranking_table(self) -> Table:
@@ -392,128 +316,87 @@ class Report:
         for place, t in enumerate(self.times):
             for name in self.names:
                 row: dict[str, Any] = {"learner": name, "swipes": t, "users": scores.users(place)}
-                row |= dict(zip(("auc", "low", "high"), scores.at(place, name), strict=True))
-                for key, other in (("appeal", APPEAL), ("all_ones", ALL_ONES)):
-                    gap = scores.together(place, name, other)
-                    row |= {f"over_{key}": gap.mean, f"over_{key}_low": gap.low, f"over_{key}_high": gap.high}
-                row |= dict(zip(("ndcg", "ndcg_low", "ndcg_high"), gains.at(place, name), strict=True))
+                row |= _interval("auc", scores.at(place, name), "low", "high")
+                for key, other in (("over_appeal", APPEAL), ("over_all_ones", ALL_ONES)):
+                    row |= _interval(key, scores.together(place, name, other), f"{key}_low", f"{key}_high")
+                row |= _interval("ndcg", gains.at(place, name), "ndcg_low", "ndcg_high")
                 rows.append(row | {"auc_heaviest": heavy.at(place, name).mean, "users_heaviest": heavy.users(place)})
-        return Table(
-            "ranking",
-            f"AUC, and nDCG of the first {TOP}, with intervals and paired differences",
-            rows,
-            self._who(),
-            in_report=False,
-        )
-
-    def _unknown_tables(self) -> list[Table]:
-        """Candidates about whom nobody else had decided: what it costs or gains there to hear of others."""
-        pairs = [(name, name.removesuffix(" + appeal")) for name in self.names if name.endswith(" + appeal")] + [
-            (TRAITS, "probit-diag + population")
-        ]
-        pairs = [pair for pair in pairs if set(pair) <= set(self.names)]
-        scores = self._scores(self.names, unknown=True)
-        rows = [
-            {"learner": name, "swipes": t, "users": scores.users(place)}
-            | dict(zip(("auc", "low", "high"), scores.at(place, name), strict=True))
-            | {
-                f"over_deaf{end}": value
-                for end, value in zip(("", "_low", "_high"), scores.together(place, name, other), strict=True)
-            }
-            for name, other in pairs
-            for place, t in enumerate(self.times)
-            if scores.users(place)
-        ]
-        note = "Over deaf: the lead over the same learner that hears nothing of others, with its paired interval."
-        return [Table("auc-unknown", "AUC among candidates about whom nobody else had decided yet", rows, note)] if rows else []
+        title = f"AUC, and nDCG of the first {TOP}, with intervals and paired differences"
+        return Table("ranking", title, rows, self._who(), in_report=False)
 
     def _probability_part(self) -> ReportPart:
         found, first = self.probabilities, self.probabilities[0]
         rows = [
-            {"learner": each.name, "log_loss": each.log_loss.mean, "over_own_rate": each.over_own_rate.mean}
-            | {"low": each.over_own_rate.low, "high": each.over_own_rate.high, "calibration_error": each.calibration_error}
-            | {f"calibration_error_after_{WARM}": each.warm_calibration_error}
+            {"learner": each.name, "log_loss": each.log_loss.mean}
+            | _interval("over_own_rate", each.over_own_rate, "low", "high")
+            | {"calibration_error": each.calibration_error, f"calibration_error_after_{WARM}": each.warm_calibration_error}
             for each in found
         ]
         bins = [{"learner": each.name, **one._asdict()} for each in found for one in each.bins]
-        chart = reliability_chart(
-            bins, names=[each.name for each in found[:DRAWN]], title=f"Predicted and observed, after {WARM} swipes"
-        )
+        title = f"Predicted and observed, after {WARM} swipes"
         words = [
-            f"Each swipe is predicted before it is learned from. {first.name} loses least: {first.log_loss.mean:.3f} nats per swipe ({first.over_own_rate.mean:+.3f} from the user's own rate)."
+            f"Each swipe is predicted before it is learned from. {first.name} loses least: {first.log_loss.mean:.3f} nats per swipe "
+            f"({first.over_own_rate.mean:+.3f} from the user's own rate)."
         ]
-        note = "Nats per swipe, mean over users; the difference is from the user's own like rate so far, negative is better. Calibration error: mean distance between what was predicted and what happened, ten bins of equal width."
+        note = (
+            "Nats per swipe, mean over users; the difference is from the user's own like rate so far, negative is better. Calibration "
+            "error: mean distance between what was predicted and what happened, ten bins of equal width."
+        )
         tables = [
             Table("probabilities", "Probabilities predicted before each swipe", rows, note),
-            Table("reliability", f"Predicted and observed, after {WARM} swipes", bins, in_report=False),
+            Table("reliability", title, bins, in_report=False),
         ]
+        chart = reliability_chart(bins, names=[each.name for each in found[:DRAWN]], title=title)
         figures = [Figure("reliability", chart, "Ten bins of equal width, all users together; whiskers: 95 %")] if bins else []
         return ReportPart("probabilities", "Can its probabilities be believed?", words, tables, figures)
 
     def _peer_part(self) -> ReportPart:
-        ours = [name for name in dict.fromkeys([self.main, DEFAULT, WITHOUT_PRIOR, APPEAL]) if name in self.names]
-        scores = self._scores([*ours, *self.peers])
+        main, ours = self.main, [name for name in (DEFAULT, WITHOUT_PRIOR, APPEAL) if name in self.names and name != self.main]
+        scores = self._scores([main, *ours, *self.peers])
         said = {one.name: one for one in probability_scores(self.predictions, self._seed(13), self.times[-1])}
-        quality = [
+        rows = [
             {"learner": name}
             | _over_times(scores, name)
-            | {"log_loss": said[name].log_loss.mean if name in said else np.nan}
-            | {"calibration_error": said[name].calibration_error if name in said else np.nan}
+            | {"log_loss": said[name].log_loss.mean if name in said else math.nan}
+            | {"calibration_error": said[name].calibration_error if name in said else math.nan}
             for name in scores.ordered(scores.names)
         ]
-        leads = [
-            {"peer": peer, "swipes": t, "users": scores.users(place)}
-            | _gap("lead", _turned(scores.together(place, peer, self.main)))
-            for peer in self.peers
-            for place, t in enumerate(self.times)
-        ]
+        leads = _gaps("peer", scores, {peer: (main, peer) for peer in self.peers}, TESTERS)
         lost = [f"{row['peer']} after {row['swipes']} ({-row['lead']:+.3f})" for row in leads if row["verdict"] == "worse"]
-        always = [peer for peer in self.peers if all(row["verdict"] == "better" for row in leads if row["peer"] == peer)]
+        behind = {row["peer"] for row in leads} - {row["peer"] for row in leads if row["verdict"] != "better"}
         words = [
-            "Individual peers learn from a user's own swipes alone, with tags, and with appeal as one more feature. implicit and EASE learn from everybody's decisions, as far as the protocol allows.",
-            f"{self.main} is ahead of {len(always)} of {len(self.peers)} peers at every number of swipes. Ahead of it: {'; '.join(lost) or 'none at any'}.",
-        ]
-        drawn = [*ours, *scores.ordered(self.peers)[: DRAWN - 1]]
-        lines = [
-            {"learner": name, "swipes": t, "auc": scores.at(place, name).mean}
-            for place, t in enumerate(self.times)
-            for name in drawn
+            "Individual peers learn from a user's own swipes alone, with tags, and with appeal as one more feature. implicit and EASE learn "
+            "from everybody's decisions, as far as the protocol allows.",
+            f"{main} is ahead of {len(behind)} of {len(self.peers)} peers at every number of swipes. Ahead of it: {'; '.join(lost) or 'none'}.",
         ]
         note = f"Log-loss and calibration error of the probabilities before each of a user's first {self.times[-1]} swipes."
         tables = [
-            Table("peers", "AUC and probabilities, compared with other libraries", quality, note),
-            Table(
-                "peers-leads",
-                f"How far {self.main} is ahead of each peer",
-                leads,
-                "Simultaneous paired 95 % intervals.",
-                in_report=False,
-            ),
+            Table("peers", "AUC and probabilities, compared with other libraries", rows, note),
+            Table("peers-leads", f"How far {main} is ahead of each peer", leads, SIMULTANEOUS, in_report=False),
         ]
-        return ReportPart(
-            "peers",
-            "Compared with other libraries",
-            words,
-            tables,
-            [self._figure("peers", lines, "auc", "Compared with other libraries", drawn, "AUC, mean over users")],
-        )
+        drawn = [main, *ours, *scores.ordered(self.peers)[: DRAWN - 1]]
+        lines = [
+            {"learner": name, "swipes": t, "auc": scores.at(place, name).mean}
+            for name in drawn
+            for place, t in enumerate(self.times)
+        ]
+        figure = _figure("peers", lines, "auc", "Compared with other libraries", "AUC, mean over users", names=drawn)
+        return ReportPart("peers", "Compared with other libraries", words, tables, [figure])
 
     def _match_part(self, found: Sequence[MatchScore]) -> ReportPart:
         title = "Does it find matches?"
         if not found:
-            why = "No match can be tested: some pairs must still be open on both sides when a user has made the tested number of swipes, some become matches and some not."
+            why = (
+                "No match can be tested: some pairs must still be open on both sides when a user has made the tested number of swipes, some "
+                "become matches and some not."
+            )
             return ReportPart("matches", title, [why])
         ranked, times, k = best_fusions(found), sorted({each.swipes for each in found}), TOPS[1]
         best, last = ranked[0], times[-1]
         words = [
-            f"A match is a like from both. A pair is ranked at a moment when neither had decided. After {last} swipes {best.name} with the {best.fusion} fusion has a match AUC of "
-            f"{best.match_auc:.3f}; the best that looks at one side only has {best_auc(found, FORWARD, last):.3f}."
-        ]
-        drawn = [each.name for each in ranked][:DRAWN]
-        lines = [
-            {"learner": each.name, "swipes": each.swipes, "match_auc": each.match_auc}
-            for each in found
-            if each.name in drawn and each.fusion == best.fusion and each.side == EVERYBODY
+            f"A match is a like from both. A pair is ranked at a moment when neither had decided. After {last} swipes {best.name} with the "
+            f"{best.fusion} fusion has a match AUC of {best.match_auc:.3f}; the best that looks at one side only has "
+            f"{best_auc(found, FORWARD, last):.3f}."
         ]
         summary = [
             {"learner": each.name, "fusion": each.fusion, "match_auc": each.match_auc, "auc_per_user": each.auc_per_user.mean}
@@ -522,8 +405,9 @@ class Report:
         ]
         fusions = [{"fusion": key} | {f"after_{t}": best_auc(found, key, t) for t in times} for key in (FORWARD, *FUSIONS)]
         every = [
-            {name: getattr(each, name) for name in ("name", "fusion", "swipes", "side", "pairs", "matches", "match_auc")}
-            | dict(zip(("auc_per_user", "low", "high"), each.auc_per_user, strict=True))
+            {"learner": each.name, "fusion": each.fusion, "swipes": each.swipes, "side": each.side, "pairs": each.pairs}
+            | {"matches": each.matches, "match_auc": each.match_auc}
+            | _interval("auc_per_user", each.auc_per_user, "low", "high")
             | {f"{what}_at_{k}": getattr(each, what)[k] for k in TOPS for what in ("precision", "success")}
             for each in found
         ]
@@ -532,54 +416,62 @@ class Report:
             Table("fusions", "Match AUC of the best learner under each fusion", fusions),
             Table("matches", "Matches: every learner, fusion, number of swipes and side", every, in_report=False),
         ]
-        return ReportPart(
-            "matches",
-            title,
-            words,
-            tables,
-            [self._figure("matches", lines, "match_auc", f"Match AUC, {best.fusion} fusion", drawn, "match AUC")],
-        )
+        drawn = [each.name for each in ranked][:DRAWN]
+        shown = [row for row in every if (row["fusion"], row["side"]) == (best.fusion, EVERYBODY) and row["learner"] in drawn]
+        lines = [{name: row[name] for name in ("learner", "swipes", "match_auc")} for row in shown]  # without intervals per user
+        figure = _figure("matches", lines, "match_auc", f"Match AUC, {best.fusion} fusion", "match AUC", names=drawn)
+        return ReportPart("matches", title, words, tables, [figure])
 
     def _shuffled_part(self) -> ReportPart:
         check = self.shuffled
         rows = [
-            {"learner": each.name, "auc": each.auc.mean, "low": each.auc.low, "high": each.auc.high, "verdict": each.verdict}
+            {"learner": each.name} | _interval("auc", each.auc, "low", "high") | {"verdict": each.verdict}
             for each in check.scores
         ]
         verdict = {
             "leak": "NOT as it must be: something looks ahead, and no number of this report can be trusted.",
             "sound": f"As it must be, to within {check.widest:.3f}.",
-            "cannot tell": f"Cannot tell: the log is too small for this test. It would see a leak of {2.0 * check.widest:.3f}, and should see {2.0 * HALF_WIDTH:.3f}.",
+            "cannot tell": f"Cannot tell: the log is too small for this test. It would see a leak of {2.0 * check.widest:.3f}, and "
+            f"should see {2.0 * HALF_WIDTH:.3f}.",
         }[check.verdict]
         words = [
             "The same run with the decisions of every tested user in a random order, so that there is nothing to learn. "
             f"{verdict} The AUC farthest from 0.5 is {check.farthest.auc.mean:.3f} ({check.farthest.name})."
         ]
-        note = f"{check.users:,} users, {check.shuffles:,} shuffles, mean over numbers of swipes. All intervals hold at once with {1.0 - FALSE_ALARMS:.1%} probability."
-        return ReportPart(
-            "check",
-            "Is the test itself fair?",
-            words,
-            [Table("shuffled", "Shuffled decisions: every AUC must be 0.5", rows, note)],
+        note = (
+            f"{check.users:,} users, {check.shuffles:,} shuffles, mean over numbers of swipes. All intervals hold at once with "
+            f"{1.0 - FALSE_ALARMS:.1%} probability."
         )
-
-    def _figure(
-        self, name: str, rows: list[dict[str, Any]], y: str, title: str, names: Sequence[str], y_title: str, **more: bool
-    ) -> Figure:
-        chart = line_chart(
-            rows, x="swipes", y=y, title=title, names=names, x_title="swipes learned from", y_title=y_title, **more
-        )
-        bands = " Bands: 95 % over users, bootstrap." if rows and "low" in rows[0] else ""
-        return Figure(name, chart, f"{title} ({y_title}).{bands}")
+        table = Table("shuffled", "Shuffled decisions: every AUC must be 0.5", rows, note)
+        return ReportPart("check", "Is the test itself fair?", words, [table])
 
     def _who(self) -> str:
         counts = ", ".join(f"{self.scores.users(place):,} after {t}" for place, t in enumerate(self.times))
-        return f"All users who can be tested at each number of swipes: {counts}. The heaviest {self.scores.heaviest().users():,} can be at every one."
+        heavy = self.scores.heaviest().users()
+        return f"All users who can be tested at each number of swipes: {counts}. The heaviest {heavy:,} can be at every one."
 
 
-def _gap(name: str, gap: Interval) -> dict[str, Any]:
-    verdict = "better" if gap.above_zero else "worse" if gap.below_zero else "no difference seen"
-    return {name: gap.mean, "low": gap.low, "high": gap.high, "verdict": verdict}
+def _lines(scores: Scores) -> list[tuple[str, Scores]]:
+    return [(TESTERS, scores), (HEAVIEST, scores.heaviest())]
+
+
+def _gaps(
+    key: str, scores: Scores, pairs: Mapping[str, tuple[str, str]], who: str, *, together: bool = True
+) -> list[dict[str, Any]]:
+    """Under each name of `key`, how far one is ahead of the other at each number of swipes; simultaneous where all have the same one."""
+    rows = []
+    for label, (one, other) in pairs.items():
+        for place, t in enumerate(scores.times):
+            gap = _turned(scores.together(place, other, one)) if together else scores.difference(place, one, other)
+            verdict = "better" if gap.above_zero else "worse" if gap.below_zero else "no difference seen"
+            row: dict[str, Any] = {key: label, "swipes": t, "who": who, "users": scores.users(place)}
+            row |= {"auc": scores.at(place, one).mean, "auc_beside": scores.at(place, other).mean}
+            rows.append(row | _interval("lead", gap, "low", "high") | {"verdict": verdict})
+    return rows
+
+
+def _interval(name: str, gap: Interval, low: str, high: str) -> dict[str, float]:
+    return dict(zip((name, low, high), gap, strict=True))
 
 
 def _turned(gap: Interval) -> Interval:
@@ -592,6 +484,31 @@ def _signed(gap: Interval) -> str:
 
 def _over_times(scores: Scores, name: str) -> dict[str, float]:
     return {f"after_{t}": scores.at(place, name).mean for place, t in enumerate(scores.times)}
+
+
+def _without(name: str, rows: Sequence[Row]) -> list[Row]:
+    return [{key: value for key, value in row.items() if key != name} for row in rows]
+
+
+def _figure(
+    name: str,
+    rows: Sequence[Row],
+    y: str,
+    title: str,
+    y_title: str,
+    *,
+    by: str = "learner",
+    names: Sequence[str] = (),
+    zero: bool = False,
+) -> Figure:
+    """A line for each value of the column `by`, over the number of swipes."""
+    shown = [{"learner": row[by]} | {each: row[each] for each in ("swipes", y, "low", "high") if each in row} for row in rows]
+    names = names or list(dict.fromkeys(row["learner"] for row in shown))
+    chart = line_chart(
+        shown, x="swipes", y=y, title=title, names=names, x_title="swipes learned from", y_title=y_title, zero=zero
+    )
+    bands = " Bands: 95 % over users, bootstrap." if rows and "low" in rows[0] else ""
+    return Figure(name, chart, f"{title} ({y_title}).{bands}")
 
 
 def _reading_words(trial: Trial) -> Iterable[str]:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+import warnings
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import NamedTuple, final
+from typing import Any, NamedTuple, final
 
 import numpy as np
 from scipy.special import ndtri
@@ -91,13 +92,13 @@ class Scores:
         swipes (Hothorn, Bretz, Westfall 2008)."""
         one = self.column(name)
         mean = float(self._mean[place, one] - self._mean[place, self.column(other)])
-        reach = self._reach(other) * float(np.nanstd(self._apart(other)[:, place, one]))
+        reach = self._reach(other) * float(_known(np.nanstd, self._apart(other)[:, place, one]))
         return Interval(mean, mean - reach, mean + reach)
 
     def beats(self, place: int, name: str, other: str, among: int) -> bool:
         """Whether what was picked from so many is above the other by more than the luck of the best of them (Bonferroni)."""
         one = self.column(name)
-        spread = float(np.nanstd(self._apart(other)[:, place, one]))
+        spread = float(_known(np.nanstd, self._apart(other)[:, place, one]))
         return bool(self._mean[place, one] - self._mean[place, self.column(other)] > float(ndtri(1.0 - 0.025 / among)) * spread)
 
     def best(self, place: int, names: Sequence[str]) -> str:
@@ -105,20 +106,27 @@ class Scores:
 
     def ordered(self, names: Sequence[str]) -> list[str]:
         """By the mean over numbers of swipes: an order for tables, and no verdict."""
-        return sorted(names, key=lambda name: -float(np.nanmean(self._mean[:, self.column(name)])))
+        return sorted(names, key=lambda name: -float(_known(np.nanmean, self._mean[:, self.column(name)])))
 
     def _apart(self, other: str) -> Matrix:
         return self._drawn - self._drawn[:, :, [self.column(other)]]
 
     def _find_reach(self, other: str) -> float:
         apart, mean = self._apart(other), self._mean - self._mean[:, [self.column(other)]]
-        spread = np.nanstd(apart, axis=0)
+        spread = _known(np.nanstd, apart, axis=0)
         deviations = np.abs(apart - mean) / np.where(spread > 0.0, spread, np.inf)
-        return float(np.nanquantile(np.nanmax(deviations, axis=(1, 2)), 0.95))
+        return float(_known(np.nanquantile, _known(np.nanmax, deviations, axis=(1, 2)), 0.95))
+
+
+def _known(measure: Callable[..., Any], *values: Any, **where: Any) -> Any:
+    """Of the numbers that there are: NaN, without a warning, where there are none."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        return measure(*values, **where)
 
 
 def _interval(mean: float, drawn: Vector) -> Interval:
-    low, high = np.nanquantile(drawn, (0.025, 0.975)) if np.isfinite(drawn).any() else (np.nan, np.nan)
+    low, high = _known(np.nanquantile, drawn, (0.025, 0.975))
     return Interval(float(mean), float(low), float(high))
 
 
