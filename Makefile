@@ -10,7 +10,7 @@ INSTALL := $(BIN)/pip install --disable-pip-version-check --progress-bar off -c 
 SHOWN := sed -u -n -e 's/^Collecting \([^ ]*\).*/  \1/p' -e 's/^Installing collected.*/  unpacking, for up to a minute/p'
 PARALLEL := --numprocesses auto # tests/conftest.py says how many workers there are, and who gets what
 
-.PHONY: serve quick test mutants check rooms sizes bench endure results migration docs pictures dist sbom licences release-check versions typescript clean
+.PHONY: serve quick test mutants check rooms sizes walk bench endure results migration docs pictures dist sbom licences release-check versions typescript clean
 
 serve: $(SERVICE) # make serve PORT=9000
 	@$(BIN)/kaczmatch serve --demo $(if $(PORT),--port $(PORT))
@@ -32,6 +32,9 @@ rooms: $(ENVIRONMENT) # which rooms import which
 
 sizes: $(ENVIRONMENT) # lines and statements of each package
 	$(BIN)/python docs/sizes.py
+
+walk: $(ENVIRONMENT) # the functions and files that one swipe and one deck pass, and the picture of it
+	$(BIN)/python docs/walk.py docs/images/walk.svg
 
 bench: $(ENVIRONMENT)
 	$(BIN)/python benchmarks/learners.py
