@@ -53,7 +53,7 @@ class Pooled:
 
     def predict(self, trial: Trial, asked: Asked, following: Asked) -> tuple[Vector, None]:  # noqa: ARG002
         """Log-odds; nothing of what is following, since the running averages stand still between the tested numbers of swipes."""
-        parts = np.array_split(np.arange(len(asked)), max(1, len(asked) // 50_000))
+        parts = np.array_split(np.arange(len(asked)), max(1, len(asked) // 20_000))
         found = [self._log_odds(trial, asked, part) for part in parts]
         return np.concatenate(found), None
 

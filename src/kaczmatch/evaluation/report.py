@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, final
 
@@ -151,8 +151,9 @@ class Report:
         if main in own.names:
             gains = self._each(lambda place: own.difference(place, main, main + UNLEARNED), since=1)
             words.append(f"What a user's own swipes buy: {gains} in AUC, beside the state at 0 on the same candidates.")
-        leads = [f"over {other} {self._each(lambda place, it=other: self._lead(place, it))}" for other in self._simple]
-        areas = ", ".join(f"{self.scores.at(place, main).mean:.3f} after {t}" for place, t in enumerate(self.times))
+        leads = [f"over {other} {self._each(partial(self._lead, other=other))}" for other in self._simple]
+        scores, places = self.scores, list(enumerate(self.times))
+        areas = ", ".join(f"{scores.at(place, main).mean:.3f} after {t} ({scores.users(place):,} users)" for place, t in places)
         words.append(f"AUC of {main}: {areas}. Its lead: {'; '.join(leads)}.")
         rivals = [name for name in self.names if name != main]
         best = {place: self.scores.best(place, rivals) for place in range(len(self.times))}
