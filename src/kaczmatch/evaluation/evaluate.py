@@ -136,7 +136,7 @@ def measure(
 
     table = Predictions.joined([predicted(fold) for fold in folds])
     matches = measure_matches(folds, times, choices.side, progress, runner) if choices.both_ways else None
-    shuffled = shuffled_check(folds, lambda fold, one: fit(one, traits=fold.traits), times, progress, runner)
+    shuffled = shuffled_check(folds, lambda fold, one: fit(one, traits=fold.traits, pooled=False), times, progress, runner)
     return Report(trial, folds, times, table, [peer.name for peer in choices.peers], matches, shuffled, mutual.answered)
 
 

@@ -57,26 +57,24 @@ class IndividualPeer:
     def predict(self, trial: Trial, asked: Asked, following: Asked) -> tuple[Vector, Vector | None]:
         order = np.lexsort((asked.row, asked.t, asked.user))
         bounds = group_bounds(asked.user[order], asked.t[order])
-        features, seen = self._features(trial, asked), self._features(trial, following)
         found, ahead = np.empty(len(asked)), np.full(len(following), np.nan)
         first = np.searchsorted(following.user, np.arange(len(trial.table.users)))
         model, user, done = self.make(trial.protocol.seed), -1, 0
-        for part in np.split(order, bounds[1:-1]):
-            if not len(part):
-                continue
+        for part in np.split(order, bounds[1:-1]) if len(order) else []:
             if asked.user[part[0]] != user:
                 model, user, done = self.make(trial.protocol.seed), int(asked.user[part[0]]), 0
-            for row in range(first[user] + done, first[user] + int(asked.t[part[0]])):
+            rows = np.arange(first[user] + done, first[user] + asked.t[part[0]])
+            for row, seen in zip(rows.tolist(), self._features(trial, following, rows), strict=True):
                 if self.likely:
-                    ahead[row] = expit(model.scores(seen[row : row + 1])[0])
-                model.learn(seen[row], bool(trial.table.like[following.row[row]]))
+                    ahead[row] = expit(model.scores(seen[None])[0])
+                model.learn(seen, bool(trial.table.like[following.row[row]]))
             done = int(asked.t[part[0]])
-            found[part] = model.scores(features[part])
+            found[part] = model.scores(self._features(trial, asked, part))
         return found, ahead if self.likely else None
 
-    def _features(self, trial: Trial, asked: Asked) -> Matrix:
-        tags = trial.table.features[trial.table.candidate[asked.row]]
-        return np.column_stack([tags, asked.appeal]) if self.appeal else tags
+    def _features(self, trial: Trial, asked: Asked, rows: Places) -> Matrix:
+        tags = trial.table.features[trial.table.candidate[asked.row[rows]]]
+        return np.column_stack([tags, asked.appeal[rows]]) if self.appeal else tags
 
 
 class PopulationModel(Protocol):

@@ -86,8 +86,8 @@ def _boosting() -> Any:
     from sklearn.ensemble import HistGradientBoostingClassifier
 
     return HistGradientBoostingClassifier(
-        learning_rate=0.06,
-        max_iter=150,
+        learning_rate=0.1,
+        max_iter=80,
         max_leaf_nodes=15,
         min_samples_leaf=40,
         l2_regularization=1.0,

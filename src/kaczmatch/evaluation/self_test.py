@@ -26,7 +26,7 @@ from scipy.special import stdtrit
 
 from kaczmatch.core.ranking_metrics import AUC, judged
 from kaczmatch.core.vectors import Matrix, Vector
-from kaczmatch.evaluation.contenders import Contender, Fold, Source
+from kaczmatch.evaluation.contenders import Baseline, Contender, Fold, Source
 from kaczmatch.evaluation.predictions import TOP, group_bounds, predict, rounded
 from kaczmatch.evaluation.scores import Interval
 from kaczmatch.evaluation.trial import Places, Trial, at_most
@@ -218,7 +218,9 @@ def _of_shuffles(fold: Fold, times: Sequence[int], users: Places, numbers: range
 
 
 def _learning(fold: Fold) -> Fold:
-    return Fold(fold.trial, [each for each in fold.sources if not isinstance(each, Contender) or each.learns])
+    """Without pooled models, which take too long to ask again and again: tests see to it that they do not peek."""
+    sources = [each for each in fold.sources if isinstance(each, Contender | Baseline)]
+    return Fold(fold.trial, [each for each in sources if isinstance(each, Baseline) or each.learns])
 
 
 def _areas(fold: Fold, times: Sequence[int], users: Places) -> Areas:

@@ -35,9 +35,9 @@ class PeekingTrial(Trial):
         return Asked(found.row, found.user, found.t, found.moment, appeal)
 
 
-def checked(trial: Trial, *, pooled: bool = False) -> ShuffledCheck:
+def checked(trial: Trial) -> ShuffledCheck:
     def refit(_: Fold, one: Trial) -> Sequence[Source]:
-        return fitted(one, *SLUGS, pooled=pooled)
+        return fitted(one, *SLUGS)
 
     return shuffled_check([Fold(trial, refit(Fold(trial, []), trial))], refit, TIMES, SilentProgress(), LocalRunner(1))
 
@@ -48,7 +48,7 @@ def trial_of(*, peek: float = 0.0, users: int = 120, tags: int = 4) -> Trial:
 
 
 def test_a_fair_test_is_sound_and_known_closely() -> None:
-    check = checked(trial_of(), pooled=True)
+    check = checked(trial_of())
     assert check.verdict == "sound", check
     assert check.widest <= HALF_WIDTH
     assert check.users == 60
