@@ -41,7 +41,7 @@ from kaczmatch.app.composition import context_of
 from kaczmatch.app.system import System
 from kaczmatch.app.warm_up import freeze_garbage
 from kaczmatch.client import Client as ApiClient
-from kaczmatch.learners.belief.probit_traits import ProbitTraits
+from kaczmatch.learners.belief.gaussian import ProbitTraits
 from kaczmatch.learners.population.traits import unfitted_prior
 from kaczmatch.report.results import Table
 from kaczmatch.service.domain.catalogue import neutral_prior

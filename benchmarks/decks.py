@@ -151,7 +151,7 @@ def ours(people: People) -> tuple[dict[str, Party], CandidateIndex]:
                 view.search_filter(viewer, NOW.date()), index.viewer_weights(me, "geometric"), Greedy.shortlist + 1, rng
             )
             shortlist = view.candidate_rows(found.best)
-        scores = geometric(me.forward(shortlist.features, shortlist.appeal), me.backward(people.states(shortlist.ids())))
+        scores = geometric(me.forward(shortlist.features, shortlist.others), me.backward(people.states(shortlist.ids())))
         ids = np.array(shortlist.ids())
         scores[ids == viewer.id] = -1.0
         return best(ids, scores)

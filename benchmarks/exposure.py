@@ -41,7 +41,7 @@ def shown(data: Data, t: int, top: int, *, tags: bool, appeal: bool) -> Vector:
             state = learner.swipe(state, log.shown_candidate(row), int(log.label[row]))
         rest = rows[t:]
         known = data.known[t][rest]
-        scores = learner.score(state, log.features[log.candidate_row[rest]], known) if tags else known
+        scores = learner.score(state, log.features[log.candidate_row[rest]], known) if tags else known[:, 0]
         counts[log.candidate_row[rest[np.argsort(-scores, kind="stable")[:top]]]] += 1.0
         lists[log.candidate_row[rest]] += 1.0
     return np.asarray(counts[lists > 0] / lists[lists > 0])

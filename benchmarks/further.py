@@ -33,7 +33,7 @@ DIAGONAL = kaczmatch.learner("probit-diag", appeal=True)
 APPEAL = AppealModel()
 
 # Given a test user and their rows, a function that learns from a row and one that scores rows, with their appeal.
-Taught = tuple[Callable[[int], None], Callable[[NDArray[np.int64], Vector], Vector]]
+Taught = tuple[Callable[[int], None], Callable[[NDArray[np.int64], Matrix], Vector]]
 
 
 @dataclass
@@ -43,7 +43,7 @@ class Data:
     fit: NDArray[np.bool_]  # rows
     test: list[int]
     times: tuple[int, ...]
-    known: dict[int, Vector]  # each row's appeal as known to its user after t swipes
+    known: dict[int, Matrix]  # each row's appeal as known to its user after t swipes
 
     def rows(self, user: int) -> NDArray[np.int64]:
         return np.flatnonzero(self.log.user == user)
@@ -72,10 +72,10 @@ def movielens(folder: Path, appeal: AppealModel = APPEAL) -> Data:
     user, counts = np.unique(log.user, return_counts=True)
     first = {each: int(log.at[log.user == each].min()) / 1e6 for each in user}  # type: ignore[index]
     at = np.array([first[each] for each in log.user])
-    known = appeal.at_moments(log, viewer=log.user, candidate=table, at=at)
+    known = kaczmatch.appeal_rows(appeal.at_moments(log, viewer=log.user, candidate=table, at=at))
     test = [int(each) for each, count in zip(user, counts, strict=True) if each % 2 and count >= 60]
     times = (0, 5, 20, 50, 100, 200)
-    return Data("MovieLens", log.with_appeal(known), log.user % 2 == 0, test, times, dict.fromkeys(times, known))
+    return Data("MovieLens", log.with_others(known), log.user % 2 == 0, test, times, dict.fromkeys(times, known))
 
 
 def dating(folder: Path, appeal: AppealModel = APPEAL) -> Data:
@@ -88,9 +88,10 @@ def dating(folder: Path, appeal: AppealModel = APPEAL) -> Data:
         at = np.empty(len(log))
         for own in rows.values():
             at[own] = log.at[own[min(t, len(own) - 1)]] / 1e6  # type: ignore[index]
-        known[t] = appeal.at_moments(log, viewer=log.user, candidate=table, at=at)
+        known[t] = kaczmatch.appeal_rows(appeal.at_moments(log, viewer=log.user, candidate=table, at=at))
     test = np.unique(log.user[wave % 2 == 1]).tolist()
-    return Data("speed dating", log.with_appeal(appeal.before_swipes(log)), wave % 2 == 0, test, times, known)
+    seen = log.with_others(kaczmatch.appeal_rows(appeal.before_swipes(log)))
+    return Data("speed dating", seen, wave % 2 == 0, test, times, known)
 
 
 def _read(folder: Path, at: pl.Expr) -> tuple[SwipeLog, NDArray[np.int64]]:
@@ -159,7 +160,7 @@ def _evidence(log: SwipeLog, user: Hashable, prior: Prior) -> float:
 
 
 def _surprise(learner: BeliefLearner, state: kaczmatch.State, seen: kaczmatch.ShownCandidate, label: int) -> float:
-    likely = float(learner.probability(state, seen.features, seen.appeal))
+    likely = float(learner.probability(state, seen.features, seen.others))
     return float(np.log(likely if label > 0 else 1.0 - likely))
 
 
@@ -173,7 +174,7 @@ def mixture(data: Data, priors: Sequence[Prior]) -> Callable[[int], Taught]:
                 logs[place] += _surprise(PROBIT, state, seen, label)
                 states[place] = PROBIT.swipe(state, seen, label)
 
-        def score(rows: NDArray[np.int64], appeal: Vector) -> Vector:
+        def score(rows: NDArray[np.int64], appeal: Matrix) -> Vector:
             weights = np.exp(logs - logs.max())
             likely = [PROBIT.probability(state, _features(data.log, rows), appeal) for state in states]
             return np.asarray(weights @ np.array(likely))
@@ -197,7 +198,7 @@ def structured(data: Data, prior: Prior, project: Callable[[Matrix], Matrix], ba
         def learn(row: int) -> None:
             nonlocal m, p
             seen, y = data.log.shown_candidate(row), float(data.log.label[row])
-            x = basis.T @ PROBIT.coordinates(seen.features, seen.appeal)
+            x = basis.T @ PROBIT.coordinates(seen.features, seen.others)
             px = p @ x
             q = float(x @ px) + alpha
             z = y * float(x @ m) / np.sqrt(q)
@@ -261,14 +262,14 @@ def from_profile(data: Data, prior: Prior, own: Matrix, ridge: float) -> Callabl
 
 def widened(data: Data, extra: Matrix) -> SwipeLog:
     features = np.hstack([_features(data.log, np.arange(len(data.log))), extra])
-    return SwipeLog(user=data.log.user, features=features, label=data.log.label, appeal=data.log.appeal)
+    return SwipeLog(user=data.log.user, features=features, label=data.log.label, others=data.log.others)
 
 
 # Smaller choices
 
 
 def appeal_alone(_: int) -> Taught:
-    return lambda _: None, lambda _, appeal: appeal
+    return lambda _: None, lambda _, appeal: appeal[:, 0]
 
 
 def by_probability(data: Data, prior: Prior) -> Callable[[int], Taught]:

@@ -6,6 +6,7 @@ Every figure is the best of several rounds, all parties on the same swipes: 10,0
 from __future__ import annotations
 
 import argparse
+import math
 import time
 import warnings
 from collections.abc import Callable
@@ -13,11 +14,11 @@ from typing import Any
 
 import numpy as np
 from river import linear_model
+from scipy.special import ndtr
 from sklearn.linear_model import SGDClassifier
 
 import kaczmatch
-from kaczmatch.learners.belief.behaviour import initial_behaviour
-from kaczmatch.learners.belief.probit import Probit
+from kaczmatch.learners.belief.gaussian import Probit
 from kaczmatch.learners.contract import Learner
 from kaczmatch.learners.rules.block import BlockLearner
 from kaczmatch.report.results import Table
@@ -133,15 +134,23 @@ def numpy_block_seconds(swipes: Swipes) -> float:
 
 
 def readable_probit_seconds(swipes: Swipes) -> float:
-    """The readable numpy rule of `probit` a swipe, in a loop."""
+    """`probit` as a numpy loop a swipe: mean, covariance and the share of random swipes."""
     learner = kaczmatch.learner("probit")
     assert isinstance(learner, Probit)
     rows = learner.coordinates(np.array(swipes.rows))
 
     def learn() -> None:
-        m, p, behaviour = np.ones(D + 1), np.eye(D + 1), initial_behaviour(learner.label_noise, learner.label_noise_swipes)
+        m, p, c, weight = np.ones(D + 1), np.eye(D + 1), 2.0 * learner.label_noise, learner.label_noise_swipes
         for x, y in zip(rows, swipes.labels, strict=True):
-            m, p, behaviour = learner.step(m, p, behaviour, x, 1 if y > 0 else -1)
+            px = p @ x
+            q = float(x @ px) + learner.alpha
+            z = y * float(x @ m) / math.sqrt(q)
+            density, likely = math.exp(-0.5 * z * z) / math.sqrt(2.0 * math.pi), 0.5 * c + (1.0 - c) * float(ndtr(z))
+            g, a, random = (1.0 - c) * density / likely, c * weight, 0.5 * c / likely
+            c = (a + random) / (weight + 1.0)
+            square = (a + 1.0) * (a + 2.0 * random) / ((weight + 1.0) * (weight + 2.0))
+            weight = c * (1.0 - c) / (square - c * c) - 1.0
+            m, p = m + (y * g / math.sqrt(q)) * px, p - (g * (g + z) / q) * np.outer(px, px)
 
     return best(3, learn) / len(rows)
 

@@ -16,12 +16,11 @@ from typing import Any
 
 import numpy as np
 
-from kaczmatch import Prior, SwipeLog, fit_population
+from kaczmatch import Prior, SwipeLog, appeal_rows, fit_population
 from kaczmatch.core.ranking_metrics import auc
-from kaczmatch.core.vectors import Integers, Matrix, Vector
+from kaczmatch.core.vectors import Integers, Matrix
 from kaczmatch.evaluation.scores import calibration_error, losses, reliability
-from kaczmatch.learners.belief.probit_diagonal import ProbitDiagonal
-from kaczmatch.learners.belief.probit_traits import ProbitTraits
+from kaczmatch.learners.belief.gaussian import ProbitDiagonal, ProbitTraits
 from kaczmatch.learners.contract import ProbabilisticLearner
 from kaczmatch.learners.logs.progressive import progressive_predictions
 from kaczmatch.learners.logs.replay import replay
@@ -103,14 +102,14 @@ def simulated(seed: int, candidates: int, raters: int) -> Found:
     early, late, new = one.swipes(fitted, each), one.swipes(people - fitted, each, fitted), one.swipes(NEWCOMERS, each, people)
     population = fit_population(early, seed=seed)
     if not isinstance(population.learner, ProbitTraits) or population.sites is None:
-        said: Matrix | Vector = np.zeros(len(new))
-        p = progressive_predictions(ProbitDiagonal(appeal=True), new.with_appeal(said), prior=population.prior)
+        said = np.zeros((len(new), 2))
+        p = progressive_predictions(ProbitDiagonal(appeal=True), new.with_others(said), prior=population.prior)
     else:
         said = said_to(population, late, new)
-        p = progressive_predictions(population.learner, new.with_appeal(said), prior=population.prior)
+        p = progressive_predictions(population.learner, new.with_others(said), prior=population.prior)
     liked = new.label > 0.0
     truth = np.hstack([one.traits, np.full_like(one.traits, 1e-9)])[np.asarray(new.candidate_row)]
-    oracle = progressive_predictions(ProbitTraits(traits=TRAITS, directions=0), new.with_appeal(truth), prior=one.prior)
+    oracle = progressive_predictions(ProbitTraits(traits=TRAITS, directions=0), new.with_others(truth), prior=one.prior)
     return Found(
         population.sites is not None,
         losses(p, liked).mean(),
@@ -169,8 +168,8 @@ def _areas(population: FittedPopulation, log: SwipeLog, tested: SwipeLog, unseen
         model = TraitModel(learner=learner, prior=population.prior, reference=_last(log))
         said: Any = follow_traits(model, log, np.asarray(log.user).astype(np.int64)).said
     else:
-        said = AppealModel().before_swipes(log)
-    seen = log.with_appeal(said)
+        said = appeal_rows(AppealModel().before_swipes(log))
+    seen = log.with_others(said)
     order = np.arange(len(log)) % max(TIMES)
     mine = np.isin(log.user, np.unique(tested.user))
     found = {}

@@ -21,7 +21,7 @@ from typing import Final
 import numpy as np
 
 from kaczmatch.app.composition import fresh_rng, new_id
-from kaczmatch.learners.belief.probit_traits import ProbitTraits
+from kaczmatch.learners.belief.gaussian import ProbitTraits
 from kaczmatch.learners.population.traits import unfitted_prior
 from kaczmatch.recommend.people.vocabulary import Vocabulary
 from kaczmatch.report.results import Table

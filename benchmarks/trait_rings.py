@@ -19,7 +19,7 @@ import numpy as np
 
 from kaczmatch import CandidateTraits, ShownCandidate, State, SwipeLog, TraitModel, fit_population
 from kaczmatch.core.vectors import Matrix, Vector
-from kaczmatch.learners.belief.probit_traits import ProbitTraits
+from kaczmatch.learners.belief.gaussian import ProbitTraits
 from kaczmatch.learners.population.trait_log import SiteLog, follow_traits
 from kaczmatch.report.results import Table
 from simulated_traits import TraitWorld

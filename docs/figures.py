@@ -87,6 +87,35 @@ def market() -> alt.TopLevelMixin:
     return market_chart(rows, title="Matches and fairness: archetypes, 150 people on each side")
 
 
+def block_nk_noise() -> alt.TopLevelMixin:
+    """The bound on the mean cosine, and the learner, from the rows of the table that stands under it."""
+    table = json.loads((RESULTS / "block-nk-noise.json").read_text(encoding="utf-8"))["tables"]["noise"]
+    rows = [dict(zip(table["columns"], row, strict=True)) for row in table["rows"]]
+    lines = {"cosine": "the learner", "cosine_at_least": "proved: at least"}
+    points = [{**row, "value": row[name], "line": line} for row in rows for name, line in lines.items()]
+    chart: alt.TopLevelMixin = (
+        alt.Chart({"values": points})
+        .mark_line(point=True)
+        .encode(
+            x=alt.X("label_noise:Q", title="share of flipped labels", scale=alt.Scale(domain=[0, 0.4])),
+            y=alt.Y("value:Q", title="mean cosine with the taste", scale=alt.Scale(domain=[0.5, 1.0])),
+            color=alt.Color(
+                "line:N",
+                title=None,
+                scale=alt.Scale(domain=list(lines.values()), range=["#009E73", "#999999"]),
+                legend=alt.Legend(orient="top"),
+            ),
+            strokeDash=alt.StrokeDash(
+                "line:N", legend=None, scale=alt.Scale(domain=list(lines.values()), range=[[1, 0], [5, 4]])
+            ),
+        )
+        .properties(width=180, height=220)
+        .facet(column=alt.Column("k:N", title="swipes a block", sort=[1, 8, 32]))
+        .properties(title="Block-NK without a dead zone, 60 tags, α = 30")
+    )
+    return chart
+
+
 def lineage() -> None:
     """The Kaczmarz family on three systems, over passes and over time."""
     for figure in lineage_part(Laboratory(Plan(seeds=1, users=2), lambda _: None)).figures:
@@ -96,7 +125,13 @@ def lineage() -> None:
 def main() -> None:
     IMAGES.mkdir(exist_ok=True)
     lineage()
-    for name, figure in (("forgetting", forgetting), ("influence", influence), ("curves-honest", honest), ("market", market)):
+    for name, figure in (
+        ("forgetting", forgetting),
+        ("influence", influence),
+        ("curves-honest", honest),
+        ("market", market),
+        ("block-nk-noise", block_nk_noise),
+    ):
         chart = figure()
         for suffix in ("svg", "png"):
             chart.save(IMAGES / f"{name}.{suffix}", ppi=110)

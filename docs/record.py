@@ -31,7 +31,7 @@ from xml.etree import ElementTree
 
 from render import RESULTS, ROOT
 
-CODE = ("src", "tests", "benchmarks", "pyproject.toml", "constraints.txt")
+CODE = ("src", "tests", "benchmarks", "research", "pyproject.toml", "constraints.txt")
 Tables = dict[str, dict[str, Any]]
 
 

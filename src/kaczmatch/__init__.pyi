@@ -3,6 +3,7 @@
 from .core.errors import InvalidInput as InvalidInput
 from .core.swipes import ShownCandidate as ShownCandidate
 from .core.swipes import SwipeLog as SwipeLog
+from .core.swipes import appeal_rows as appeal_rows
 from .evaluation.evaluate import evaluate as evaluate
 from .evaluation.report import Report as Report
 from .learners.contract import BeliefLearner as BeliefLearner

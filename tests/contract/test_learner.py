@@ -66,7 +66,7 @@ def test_labels_in_words_and_numbers_mean_the_same(learner: Learner, swipes: Any
 def test_a_plain_vector_is_a_candidate_without_appeal(learner: Learner, swipes: Any, live: Any) -> None:
     a = swipes(4)["features"][0]
     state = learner.start(np.ones(D))
-    assert learner.swipe(state, a.astype(int).tolist(), "pass") == learner.swipe(state, ShownCandidate(a, 0.0), "pass")
+    assert learner.swipe(state, a.astype(int).tolist(), "pass") == learner.swipe(state, ShownCandidate(a, [0.0, 0.0]), "pass")
     assert learner.swipe(state, a.astype(bool), "pass") == learner.swipe(state, np.repeat(a, 2)[::2], "pass")
 
 
@@ -270,8 +270,8 @@ def test_scores_of_many_candidates_are_those_of_each(learner: Learner, swipes: A
     with pytest.raises(InvalidInput, match="row 3"):
         learner.score(state, np.where(np.arange(60)[:, None] == 3, np.nan, log.features))
     if isinstance(learner, ProbabilisticLearner):
-        many = learner.probability(state, log.features, log.appeal)
-        each = [learner.probability(state, a, x) for a, x in zip(log.features, log.appeal, strict=True)]
+        many = learner.probability(state, log.features, log.others)
+        each = [learner.probability(state, a, x) for a, x in zip(log.features, log.others, strict=True)]
         assert many == pytest.approx(each, abs=1e-12)
         assert ((many > 0) & (many < 1)).all()
 

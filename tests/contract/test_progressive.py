@@ -25,7 +25,7 @@ def swipes(rng: np.random.Generator) -> kaczmatch.SwipeLog:
         label=rng.choice([1, -1], n),
         session=np.arange(n) // 9,
         at=np.arange(n) * 40_000.0,
-        appeal=rng.normal(size=n),
+        others=kaczmatch.appeal_rows(rng.normal(size=n)),
     )
 
 
@@ -50,7 +50,7 @@ def test_progressive_probabilities_are_those_of_live_calls(slug: str, settings: 
                 state = learner.advance(state, timedelta(microseconds=int(log.at[row] - at)))
             at = log.at[row]
             seen = log.shown_candidate(row)
-            live[row] = learner.probability(state, seen.features, seen.appeal)
+            live[row] = learner.probability(state, seen.features, seen.others)
             state = learner.swipe(state, seen, 1 if log.label[row] > 0 else -1)
     assert said == pytest.approx(live, abs=1e-12)
 

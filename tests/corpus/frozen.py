@@ -61,7 +61,7 @@ def swipe_log(seed: int) -> dict[str, Any]:
         "label": np.where(felt + rng.logistic(size=rows) > 0.0, 1, -1),
         "session": np.cumsum(rng.random(rows) < 0.1),
         "at": np.datetime64("2026-01-01T00:00:00", "us") + np.cumsum(rng.integers(0, 4 * 10**10, rows)),
-        "appeal": appeal,
+        "others": kaczmatch.appeal_rows(appeal),
     }
 
 
@@ -73,7 +73,7 @@ def states() -> dict[str, Any]:
 
 def _of_learner(learner: Any, log: Mapping[str, Any], unseen: Any) -> dict[str, Any]:
     weighs = getattr(learner, "appeal", False)
-    columns = dict(log) if weighs else {name: column for name, column in log.items() if name != "appeal"}
+    columns = dict(log) if weighs else {name: column for name, column in log.items() if name != "others"}
     found = kaczmatch.replay(learner, kaczmatch.SwipeLog(**columns), prior=np.full(TAGS, TAGS**-0.5))
     return {
         "bytes": [len(data) for data in found.to_bytes()],

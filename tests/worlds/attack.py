@@ -16,7 +16,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from kaczmatch.core.vectors import Matrix, Vector, unit
-from kaczmatch.learners.belief.probit_traits import ProbitTraits
+from kaczmatch.learners.belief.gaussian import ProbitTraits
 from kaczmatch.recommend.assignments.picks import picks
 from kaczmatch.recommend.assignments.registry import assignment
 from kaczmatch.runner.local import LocalRunner

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from kaczmatch import Learner, State, learner
-from kaczmatch.core.swipes import ShownCandidate
+from kaczmatch.core.swipes import ShownCandidate, appeal_row
 from kaczmatch.core.vectors import Vector
-from kaczmatch.learners.belief.probit_traits import ProbitTraits
+from kaczmatch.learners.belief.gaussian import ProbitTraits
 from kaczmatch.recommend.decks.recommender import Recommender
 from kaczmatch.recommend.index.candidate_index import CandidateIndex
 from kaczmatch.recommend.people.location import Location
@@ -28,7 +28,7 @@ class Crowd:
 
     profiles: dict[Hashable, Profile]
     states: dict[Hashable, State]
-    appeal: dict[Hashable, float | Vector]
+    others: dict[Hashable, Vector]
     index: CandidateIndex
 
     @property
@@ -36,7 +36,7 @@ class Crowd:
         return self.index.learner
 
     def viewer(self, identifier: Hashable) -> Viewer:
-        return Viewer(self.profiles[identifier], self.learner, self.states[identifier], self.appeal[identifier])
+        return Viewer(self.profiles[identifier], self.learner, self.states[identifier], self.others[identifier])
 
     def states_of(self, ids: Sequence[Hashable]) -> list[State]:
         return [self.states[identifier] for identifier in ids]
@@ -59,10 +59,10 @@ def make_crowd(
     rng = np.random.default_rng(seed)
     rule = learner(slug, **settings)
 
-    def said(rng: np.random.Generator) -> float | Vector:
-        """An appeal, or traits with their doubts."""
+    def said(rng: np.random.Generator) -> Vector:
+        """An appeal, or traits with their variances."""
         if not isinstance(rule, ProbitTraits):
-            return float(rng.normal())
+            return appeal_row(rng.normal())
         return np.concatenate([rng.normal(size=rule.directions + rule.traits), rng.uniform(0.1, 1.0, rule.traits)])
 
     vocabulary = Vocabulary.of([f"tag {i}" for i in range(tags)], [f"feature {i}" for i in range(reals)])
@@ -87,13 +87,13 @@ def make_crowd(
         state = rule.start(np.ones(tags + reals))
         for _ in range(int(rng.integers(0, 12))):
             seen = ShownCandidate(
-                (rng.random(tags + reals) < 0.4).astype(float), said(rng) if isinstance(rule, ProbitTraits) else 0.0
+                (rng.random(tags + reals) < 0.4).astype(float), said(rng) if isinstance(rule, ProbitTraits) else ()
             )
             state = rule.swipe(state, seen, int(rng.choice([-1, 1])))
         states[identifier] = state
-    appeal = {identifier: said(rng) for identifier in profiles}
+    others = {identifier: said(rng) for identifier in profiles}
     index = CandidateIndex(vocabulary, rule, schema=schema)
     index.upsert(*profiles.values())
     index.set_states(states)
-    index.set_appeal(appeal)
-    return Crowd(profiles, states, appeal, index)
+    index.set_others(others)
+    return Crowd(profiles, states, others, index)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from kaczmatch import appeal_rows
 from kaczmatch.formats.swipe_table import SwipeTable
 
 
@@ -56,5 +57,5 @@ def random_swipes(seed: int, *, users: int = 1, swipes: int = 60, d: int = 13, r
         "label": rng.choice([-1, 1], n),
         "session": np.cumsum(rng.random(n) < 0.15),
         "at": np.datetime64("2026-01-01T00:00:00", "us") + np.cumsum(rng.integers(0, 10**10, n)),
-        "appeal": rng.normal(size=n),
+        "others": appeal_rows(rng.normal(size=n)),
     }

@@ -14,6 +14,6 @@ DAY = date(2026, 6, 1)
 def columns_of(crowd: Crowd, excluded: list[tuple[int, int]]) -> PickColumns:
     people = FilterColumns.from_profiles(list(crowd.profiles.values()), crowd.index.schema)
     features = [profile.features for profile in crowd.profiles.values()]
-    states, appeal = list(crowd.states.values()), list(crowd.appeal.values())
+    states, others = list(crowd.states.values()), list(crowd.others.values())
     vocabulary = crowd.index.vocabulary
-    return PickColumns.of(people, features, crowd.learner, states, vocabulary, DAY, appeal=appeal, excluded=excluded)
+    return PickColumns.of(people, features, crowd.learner, states, vocabulary, DAY, others=others, excluded=excluded)

@@ -35,7 +35,7 @@ def known(index: ServingIndex, town: Town, *, compact: bool = True) -> dict[Any,
         found[user] = (
             state.to_bytes(),
             rows.features[place].tolist(),
-            np.round(rows.appeal[place], 6).tolist(),  # it fades with time
+            np.round(rows.others[place], 6).tolist(),  # it fades with time
             [
                 np.round(column[..., place], 6).tolist()
                 for column in columns[1 : None if compact else columns._fields.index("mean")]

@@ -11,7 +11,7 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Final
 
 from kaczmatch.app.composition import fresh_rng, new_id, picks_of, service_config_of
-from kaczmatch.learners.belief.probit_traits import ProbitTraits
+from kaczmatch.learners.belief.gaussian import ProbitTraits
 from kaczmatch.learners.population.traits import unfitted_prior
 from kaczmatch.learners.prior import Prior
 from kaczmatch.recommend.index.packed_ids import PackedIds

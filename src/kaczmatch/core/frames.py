@@ -59,7 +59,10 @@ def log_columns(swipes: Frame, candidates: Frame | None) -> dict[str, Any]:
     if order is not None:
         kept = kept[np.argsort(order, kind="stable")]
     columns = {"user": _values(swipes, "user")[kept], "label": decisions[kept] == LIKE}
-    columns |= {name: _values(swipes, name)[kept] for name in ("at", "session", "appeal") if name in swipes.columns}
+    columns |= {name: _values(swipes, name)[kept] for name in ("at", "session") if name in swipes.columns}
+    if "appeal" in swipes.columns:
+        appeal = np.asarray(_values(swipes, "appeal")[kept])
+        columns["others"] = np.column_stack([appeal, np.zeros(len(appeal))])
     if candidates is None:
         tags = [name for name in swipes.columns if name not in _OF_SWIPES]
         rows = _numbers(swipes, tags, "swipes")[kept]

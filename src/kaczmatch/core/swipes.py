@@ -9,29 +9,41 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from kaczmatch.core.errors import InvalidInput, check_number, did_you_mean
+from kaczmatch.core.errors import InvalidInput, did_you_mean
 from kaczmatch.core.frames import Frame, is_frame, log_columns
 from kaczmatch.core.labels import signs
 from kaczmatch.core.moments import microseconds
 from kaczmatch.core.tags import Features, Tags, checked_tags, is_named_rows, named_matrix, tags_in
 from kaczmatch.core.vectors import Column, Matrix, Vector, as_column, as_matrix, as_vector, problem_with, usable_rows
 
-MAX_APPEAL = 1e3  # log-odds: nobody is liked by all but one in e^1000
+MAX_SAID = 1e3  # log-odds: nobody is liked by all but one in e^1000
 
 
-def check_appeal(appeal: Vector | Matrix) -> None:
-    if appeal.size and not -MAX_APPEAL <= appeal.min() <= appeal.max() <= MAX_APPEAL:  # nor where one is NaN
-        possible = np.abs(appeal) <= MAX_APPEAL
-        row = int(np.argmin(possible.reshape(len(appeal), -1).all(axis=1)))
-        raise InvalidInput("appeal", f"row {row}: must be within ±{MAX_APPEAL:g}, got {appeal[row]}")
+_NOTHING: Vector = np.empty(0)
 
 
-def _as_appeal(values: ArrayLike, rows: int) -> Vector | Matrix:
-    """One number per row, or one row of traits and their doubts each."""
-    found = as_matrix(values, "appeal") if np.ndim(values) == 2 else as_vector(as_column(values, "appeal"), "appeal")
+def check_others(others: Matrix) -> None:
+    if others.size and not -MAX_SAID <= others.min() <= others.max() <= MAX_SAID:  # nor where one is NaN
+        row = int(np.argmin((np.abs(others) <= MAX_SAID).all(axis=1)))
+        raise InvalidInput("others", f"row {row}: must be within ±{MAX_SAID:g}, got {others[row]}")
+
+
+def appeal_row(appeal: float) -> Vector:
+    """An appeal (log-odds) as what others said of a candidate: one trait, with a variance of 0."""
+    return np.array([appeal, 0.0])
+
+
+def appeal_rows(appeal: ArrayLike) -> Matrix:
+    """The same of many candidates, a row each."""
+    column = as_vector(appeal, "appeal")
+    return np.column_stack([column, np.zeros(len(column))])
+
+
+def _as_others(values: ArrayLike, rows: int) -> Matrix:
+    found = as_matrix(values, "others")
     if len(found) != rows:
-        raise InvalidInput("appeal", f"has {len(found)} rows, but label has {rows}")
-    check_appeal(found)
+        raise InvalidInput("others", f"has {len(found)} rows, but label has {rows}")
+    check_others(found)
     return found
 
 
@@ -40,25 +52,24 @@ def _as_appeal(values: ArrayLike, rows: int) -> Vector | Matrix:
 class ShownCandidate:
     """A candidate at the moment of a swipe: values of tags and features, by position or by name, and what others said.
 
-    That is ``appeal`` (log-odds of being liked by others) or, for learners of traits, D directions, K traits and K doubts.
+    ``others`` is one row: the values of D directions and K traits, then the variances of the traits. Appeal, the log-odds of
+    being liked by others, is one trait with a variance of 0 (`appeal_rows`). Nothing where nothing is known.
     """
 
     features: Vector  # empty where they go by name
-    appeal: float | Vector
+    others: Vector
     named: Mapping[str, float] | None  # until a state says which coordinate each name has
 
-    def __init__(self, features: ArrayLike | Mapping[str, float], appeal: float | Vector = 0.0) -> None:
+    def __init__(self, features: ArrayLike | Mapping[str, float], others: ArrayLike = ()) -> None:
         if isinstance(features, np.ndarray) or not isinstance(features, Mapping):
             object.__setattr__(self, "named", None)
             object.__setattr__(self, "features", as_vector(features, "features"))
         else:
             object.__setattr__(self, "named", features)
             object.__setattr__(self, "features", np.empty(0))
-        if isinstance(appeal, np.ndarray):
-            object.__setattr__(self, "appeal", as_vector(appeal, "appeal"))
-            check_appeal(appeal)
-        else:
-            object.__setattr__(self, "appeal", check_number("appeal", appeal, low=-MAX_APPEAL, high=MAX_APPEAL))
+        said = as_vector(others, "others") if np.size(others) else _NOTHING
+        check_others(said[None])
+        object.__setattr__(self, "others", said)
 
 
 @final
@@ -67,11 +78,11 @@ class SwipeLog:
 
     Give either ``features`` (one row of values per swipe) or ``candidate`` with ``candidates``: row numbers into a matrix, or
     keys of a mapping from identifier to values. ``session`` marks which swipes belong together (any values), ``at`` is the time
-    (datetimes, or seconds), ``appeal`` what others had said of the candidate by then: a number, or a row of traits and doubts.
+    (datetimes, or seconds), ``others`` what others had said of the candidate by then, a row each (see :class:`ShownCandidate`).
     Values may be dictionaries of tags. ``tags`` names the columns; without it they are in the order in which tags appear.
     """
 
-    __slots__ = ("appeal", "at", "candidate_row", "features", "label", "session", "tags", "user")
+    __slots__ = ("at", "candidate_row", "features", "label", "others", "session", "tags", "user")
 
     user: Column
     features: Matrix  # one row per swipe, or one per candidate
@@ -79,7 +90,7 @@ class SwipeLog:
     label: Vector
     session: Column | None
     at: NDArray[np.int64] | None  # microseconds
-    appeal: Vector | Matrix | None
+    others: Matrix | None
     tags: Tags  # the names of the columns of `features`; empty where nobody named them
 
     def __init__(
@@ -92,7 +103,7 @@ class SwipeLog:
         candidates: Features | Mapping[Any, Any] | None = None,
         session: ArrayLike | None = None,
         at: ArrayLike | None = None,
-        appeal: ArrayLike | None = None,
+        others: ArrayLike | None = None,
         tags: Sequence[str] | None = None,
     ) -> None:
         if features is not None:
@@ -119,14 +130,14 @@ class SwipeLog:
             where = "features" if self.candidate_row is None else "candidates"
             raise InvalidInput(where, f"row {bad[0]}: {problem_with(self.features[bad[0]])}")
         self.tags = () if tags is None else checked_tags(tags, self.dimensions)
-        self._set_moments(session, at, appeal)
+        self._set_moments(session, at, others)
 
-    def _set_moments(self, session: ArrayLike | None, at: ArrayLike | None, appeal: ArrayLike | None) -> None:
+    def _set_moments(self, session: ArrayLike | None, at: ArrayLike | None, others: ArrayLike | None) -> None:
         self.session = None if session is None else self._column(session, "session")
         if self.session is not None and self.session.dtype.kind == "f" and np.isnan(self.session).any():
             raise InvalidInput("session", f"row {int(np.argmax(np.isnan(self.session)))}: is not a number")
         self.at = None if at is None else microseconds(self._column(at, "at"))
-        self.appeal = None if appeal is None else _as_appeal(appeal, len(self))
+        self.others = None if others is None else _as_others(others, len(self))
 
     @classmethod
     def of(cls, log: AnyLog) -> SwipeLog:
@@ -140,7 +151,7 @@ class SwipeLog:
         if not isinstance(log, Mapping):
             problem = "must be a SwipeLog, a mapping of columns, a data frame, or a pair of data frames (swipes, candidates)"
             raise InvalidInput("log", f"{problem}, got {type(log).__name__}")
-        known = ("user", "label", "features", "candidate", "candidates", "session", "at", "appeal", "tags")
+        known = ("user", "label", "features", "candidate", "candidates", "session", "at", "others", "tags")
         for name in log:
             if name not in known:
                 raise InvalidInput(str(name), f"is not a column of a swipe log; {did_you_mean(str(name), known)}")
@@ -164,22 +175,22 @@ class SwipeLog:
         candidate: ArrayLike,
         session: ArrayLike | None = None,
         at: ArrayLike | None = None,
-        appeal: ArrayLike | None = None,
+        others: ArrayLike | None = None,
     ) -> SwipeLog:
         """Other swipes on the same candidates, by their rows. The candidates are not checked again."""
         other = object.__new__(SwipeLog)
         other.features, other.tags, other.label = self.features, self.tags, signs(label)
         other.user = other._column(user, "user")
         other.candidate_row = _rows_of(other._column(candidate, "candidate"), len(self.features))
-        other._set_moments(session, at, appeal)
+        other._set_moments(session, at, others)
         return other
 
-    def with_appeal(self, appeal: ArrayLike) -> SwipeLog:
-        """The same swipes with these appeals, or rows of traits and doubts."""
+    def with_others(self, others: ArrayLike) -> SwipeLog:
+        """The same swipes, with what others had said of the candidates."""
         other = object.__new__(SwipeLog)
         for name in self.__slots__:
             setattr(other, name, getattr(self, name))
-        other.appeal = _as_appeal(appeal, len(self))
+        other.others = _as_others(others, len(self))
         return other
 
     def select(self, chosen: ArrayLike) -> SwipeLog:
@@ -192,12 +203,18 @@ class SwipeLog:
             setattr(other, name, column if whole else column[places])
         return other
 
+    def candidates_and_times(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The candidate's row and the microsecond of each swipe, for what a population shares."""
+        if self.candidate_row is None:
+            raise InvalidInput("candidate", "it must be known who was swiped: give candidate and candidates instead of features")
+        if self.at is None:
+            raise InvalidInput("at", "it must be known which swipe came first: give the time of each")
+        return self.candidate_row, self.at
+
     def shown_candidate(self, row: int) -> ShownCandidate:
         """The candidate of the swipe in `row`."""
         features = self.features[row if self.candidate_row is None else self.candidate_row[row]]
-        if self.appeal is None:
-            return ShownCandidate(features)
-        return ShownCandidate(features, self.appeal[row] if self.appeal.ndim == 2 else float(self.appeal[row]))
+        return ShownCandidate(features, () if self.others is None else self.others[row])
 
     def _column(self, values: ArrayLike, name: str) -> Column:
         column = as_column(values, name)

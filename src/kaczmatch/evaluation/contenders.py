@@ -13,12 +13,11 @@ import numpy as np
 from scipy.special import expit, logit
 
 from kaczmatch.core.errors import InvalidInput
-from kaczmatch.core.swipes import SwipeLog
+from kaczmatch.core.swipes import SwipeLog, appeal_rows
 from kaczmatch.core.vectors import Matrix, Vector
 from kaczmatch.evaluation.pooled import POOLED, Pooled
 from kaczmatch.evaluation.trial import Asked, Places, Trial
-from kaczmatch.learners.belief.gaussian import GaussianLearner
-from kaczmatch.learners.belief.probit_traits import ProbitTraits
+from kaczmatch.learners.belief.gaussian import Probit, ProbitDiagonal, ProbitTraits
 from kaczmatch.learners.contract import Learner, ProbabilisticLearner
 from kaczmatch.learners.logs.progressive import progressive_predictions
 from kaczmatch.learners.logs.replay import replay
@@ -80,7 +79,7 @@ class Contender:
     def scores(self, trial: Trial, asked: Asked, *, likely: bool = False) -> Vector:
         """Frozen after t swipes; as probabilities if `likely`, of rules that say any."""
         one, candidate = self.learner, trial.table.candidate[asked.row]
-        heard: Vector | Matrix = asked.appeal
+        heard = appeal_rows(asked.appeal)
         if self.traits is not None:
             heard = _traits_heard(trial, self.traits).at_moments(asked.user, candidate, asked.moment)
         # A user after t swipes is replayed as if a user of their own.
@@ -216,7 +215,7 @@ def _sources_of(
         found += _with_traits(trial, name, one, traits)
     elif isinstance(one, ProbabilisticLearner):
         found.append(Contender(f"{name} + population", one, fit_prior(one, fit, neutral=neutral)))
-    if isinstance(one, GaussianLearner):
+    if isinstance(one, Probit | ProbitDiagonal):
         weighing = replace(one, appeal=True)
         found.append(Contender(f"{name} + population + appeal", weighing, fit_prior(weighing, fit, neutral=neutral)))
     return found if name == ALL_ONES else [*found, replace(found[-1], name=found[-1].name + UNLEARNED, learns=False)]
@@ -271,7 +270,7 @@ class TraitsHeard:
     def log(self) -> SwipeLog:
         """All swipes, with traits as seen."""
         table = self.trial.table
-        return self.trial.log.with_appeal(self.at_moments(table.user, table.candidate, self.trial.clock))
+        return self.trial.log.with_others(self.at_moments(table.user, table.candidate, self.trial.clock))
 
     def at_moments(self, viewer: Places, candidate: Places, moments: Places) -> Matrix:
         """What viewers could know of candidates at given moments."""

@@ -30,7 +30,7 @@ from kaczmatch.evaluation.self_test import FALSE_ALARMS, HALF_WIDTH, ShuffledChe
 from kaczmatch.evaluation.trial import Trial
 from kaczmatch.formats.configuration import Configuration
 from kaczmatch.formats.swipe_table import LARGEST_FEATURE
-from kaczmatch.learners.belief.probit_traits import ProbitTraits
+from kaczmatch.learners.belief.gaussian import ProbitTraits
 from kaczmatch.recommend.scoring import FUSIONS
 from kaczmatch.report.page import ResultsPage
 from kaczmatch.report.results import Figure, ReportPart, Row, Table

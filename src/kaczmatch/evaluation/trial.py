@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kaczmatch.core.errors import InvalidInput, check_integer, did_you_mean
-from kaczmatch.core.swipes import SwipeLog
+from kaczmatch.core.swipes import SwipeLog, appeal_rows
 from kaczmatch.core.vectors import Column, Vector
 from kaczmatch.formats.swipe_table import SwipeTable
 from kaczmatch.learners.population.appeal import AppealModel
@@ -219,11 +219,11 @@ class Trial:
     @cached_property
     def log(self) -> SwipeLog:
         """All swipes, with appeal as seen."""
-        return self._plain.with_appeal(self.appeal_when_swiped)
+        return self._plain.with_others(appeal_rows(self.appeal_when_swiped))
 
     def fitted_log(self, rows: Places) -> SwipeLog:
         """Swipes of fitted users, with appeal as they alone have made it: what is fitted hears nothing of those it is tested on."""
-        return self._plain.select(rows).with_appeal(self.fitted_appeals(self.fit, rows, self.clock[rows]))
+        return self._plain.select(rows).with_others(appeal_rows(self.fitted_appeals(self.fit, rows, self.clock[rows])))
 
     def fitted_appeals(self, raters: NDArray[np.bool_], rows: Places, moments: Places) -> Vector:
         """Of each row's candidate to its user at a moment, from what some of the fitted users decided."""

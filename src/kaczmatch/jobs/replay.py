@@ -18,7 +18,7 @@ import polars as pl
 
 import kaczmatch
 from kaczmatch.core.errors import InvalidInput, did_you_mean
-from kaczmatch.core.swipes import SwipeLog
+from kaczmatch.core.swipes import SwipeLog, appeal_rows
 from kaczmatch.core.vectors import Column, Integers
 from kaczmatch.formats.columns import LIKE, SKIP, ColumnNames
 from kaczmatch.formats.people_table import PeopleTable, read_people
@@ -278,7 +278,7 @@ def _fold_part(job: ReplayJob, files: Sequence[Location], part: int) -> None:
         label=rows["like"].to_numpy(),
         session=_numbered(rows["session"]) if "session" in rows.columns else None,
         at=rows["at"].to_numpy().astype("datetime64[us]") if "at" in rows.columns else None,
-        appeal=rows["appeal"].to_numpy() if "appeal" in rows.columns else None,
+        others=appeal_rows(rows["appeal"].to_numpy()) if "appeal" in rows.columns else None,
     )
     states = replay(job.learner, log, prior=job.prior, runner=LocalRunner(1))  # in the order of their users' numbers
     cells = pl.Series("state", list(states.to_bytes()), dtype=pl.Binary)

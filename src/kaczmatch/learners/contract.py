@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import lru_cache
-from typing import ClassVar, final
+from typing import ClassVar, NamedTuple, final
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -25,6 +25,8 @@ from kaczmatch.core.vectors import Matrix, Vector, as_vector, problem_with, read
 from kaczmatch.learners.kernels import BAD_FEATURES, TASTE_CHANGED, Kernels, decay_factor, end_session_noop
 from kaczmatch.learners.prior import AnyPrior, Prior
 from kaczmatch.learners.state import EncodedState, NotebookDisplay, Scores, State
+
+_NOTHING: Vector = read_only(np.empty(0))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,10 +56,6 @@ class Learner(NotebookDisplay, ABC):
         """The cells of a user who has not swiped yet."""
 
     @abstractmethod
-    def reference_swipe(self, cells: Vector, candidate: ShownCandidate, label: Label) -> Vector:
-        """The cells after one swipe, in plain numpy: the specification of the swipe kernel. Tests compare the two."""
-
-    @abstractmethod
     def grown_cells(self, state: State, prior: Prior) -> Vector:
         """The cells of `state` over the longer vocabulary of `prior`, which has grown already."""
 
@@ -66,8 +64,8 @@ class Learner(NotebookDisplay, ABC):
         """The learned weight of each tag."""
 
     @abstractmethod
-    def score(self, state: State, features: Features, appeal: ArrayLike = 0.0) -> Scores:
-        """A score per row, for ranking only. `appeal` is what others said: log-odds or, for learners of traits, rows of them."""
+    def score(self, state: State, features: Features, others: ArrayLike = ()) -> Scores:
+        """A score per row, for ranking only. `others` is what others said of the candidates, a row each (`ShownCandidate`)."""
 
     @abstractmethod
     def valid_cells(self, cells: Vector, dimensions: int) -> bool:
@@ -106,9 +104,9 @@ class Learner(NotebookDisplay, ABC):
     @final
     def swipe(self, state: State, candidate: ShownCandidate | ArrayLike | Mapping[str, float], label: Label) -> State:
         """Learn from one swipe: features, tags by name or a :class:`ShownCandidate`, and ``"like"``/``"pass"`` or True/False."""
-        appeal: float | Vector = 0.0
+        others = _NOTHING
         if type(candidate) is ShownCandidate:
-            appeal = candidate.appeal
+            others = candidate.others
             features = candidate.features if candidate.named is None else self._by_name(state, candidate.named)
         elif isinstance(candidate, Mapping):
             features = self._by_name(state, candidate)
@@ -118,7 +116,7 @@ class Learner(NotebookDisplay, ABC):
         if features.shape[0] != d:
             raise InvalidInput("features", f"has {features.shape[0]} values, the state has {d} tags")
         work = self.expand(cells, d)
-        answer = self.kernels.swipe(work, features, state.prior.said(appeal, features), y, self.parameters)
+        answer = self.kernels.swipe(work, features, state.prior.others(others, features), y, self.parameters)
         if answer == BAD_FEATURES:
             raise InvalidInput("features", problem_with(features))
         if answer == TASTE_CHANGED:
@@ -235,38 +233,46 @@ class ProbabilisticLearner(Learner):
     __slots__ = ()
 
     @abstractmethod
-    def probability(self, state: State, features: Features, appeal: ArrayLike = 0.0) -> Scores:
+    def probability(self, state: State, features: Features, others: ArrayLike = ()) -> Scores:
         """The probability of a like per row of `features`; one number for one vector."""
 
 
+class ScoreForm(NamedTuple):
+    """Means and variances of scores are linear in these, with coefficients that a state holds."""
+
+    mean: Vector  # coordinates
+    squares: Vector  # their products
+    doubts: Vector  # about the candidates
+
+
 class BeliefLearner(ProbabilisticLearner):
-    """A learner that knows its uncertainty: a normal belief over (tags, threshold, appeal or traits where used)."""
+    """A learner that knows its uncertainty: a normal belief over (tags, threshold, directions and traits where used)."""
 
     __slots__ = ()
     alpha: float  # variance of the noise in a decision
 
     @abstractmethod
-    def coordinates(self, features: ArrayLike, appeal: ArrayLike = 0.0) -> Matrix:
+    def coordinates(self, features: ArrayLike, others: ArrayLike = ()) -> Matrix:
         """Candidates in the coordinates of the belief: the product of a row with the mean, or with a draw, is a score."""
 
     @abstractmethod
-    def probabilities_by_user(self, states: Sequence[State], features: ArrayLike, appeal: ArrayLike = 0.0) -> Vector:
+    def probabilities_by_user(self, states: Sequence[State], features: ArrayLike, others: ArrayLike = ()) -> Vector:
         """The probability that each of many users likes the same candidate."""
 
     @abstractmethod
-    def stacked_beliefs(self, states: Sequence[State]) -> tuple[Matrix, Matrix, Vector]:
-        """Of many users, one row each: means, what variances of scores are made of, and shares of random swipes."""
+    def mean_form(self, features: ArrayLike, others: ArrayLike = ()) -> ScoreForm:
+        """What makes a score of some candidates, averaged over them, to be asked of many users."""
 
     @abstractmethod
-    def variance_form(self, features: ArrayLike, appeal: ArrayLike = 0.0) -> Matrix:
-        """For each candidate the vector whose product with the second of `stacked_beliefs` is the variance of the score."""
+    def moments_by_user(self, states: Sequence[State], form: ScoreForm) -> Matrix:
+        """Rows of one number per user: mean score, mean variance of what decides, and share of random swipes."""
 
     @abstractmethod
     def score_variance(self, state: State, x: Matrix) -> Vector:
         """xᵀPx, the variance of the score that comes from the taste, for each row of coordinates."""
 
     @abstractmethod
-    def decision_noise(self, state: State, appeal: ArrayLike = 0.0) -> Vector | float:
+    def decision_noise(self, state: State, others: ArrayLike = ()) -> Vector:
         """The variance of a decision beside that: noise, and the doubt about each candidate's traits where they are used."""
 
     @abstractmethod

@@ -226,6 +226,11 @@ class Prior:
         return 0 if self.trait_map is None else self.trait_map.shape[1] - len(self.traits)
 
     @property
+    def said_width(self) -> int:
+        """The numbers that others say of a candidate: directions, traits and their variances."""
+        return self.directions + 2 * len(self.traits)
+
+    @property
     def effective_threshold(self) -> float:
         """The given threshold, or the paper's for a taste of this length."""
         if self.threshold is not None:
@@ -244,16 +249,14 @@ class Prior:
             raise InvalidInput("dimensions", f"cannot shrink from {self.dimensions} to {dimensions} tags")
         return _grown(self, dimensions) if new else self
 
-    def said(self, appeal: float | Vector, features: Vector) -> Vector:
-        """What others said of a candidate, as kernels take it; what is expected of these tags where nobody has said anything."""
-        if isinstance(appeal, np.ndarray):
-            return appeal
-        if self.trait_map is None:
-            return np.array([appeal])
+    def others(self, others: Vector, features: Vector) -> Vector:
+        """What others said of a candidate; what is expected of these tags where they said nothing of this prior's traits."""
+        if self.trait_map is None or len(others) == self.said_width:
+            return others
         return np.asarray(self.grown(len(features)).expected_traits(features[None])[0])
 
     def expected_traits(self, features: Matrix) -> Matrix:
-        """Candidates of whom nobody has said anything: directions and traits from tags, then doubts of 1 about the traits."""
+        """Candidates of whom nobody has said anything: directions and traits from tags, then variances of 1 of the traits."""
         if self.trait_map is None:
             return np.empty((len(features), 0))
         found = np.ones((len(features), self.trait_map.shape[1] + len(self.traits)))

@@ -8,9 +8,7 @@ from types import MappingProxyType
 from typing import Any, Literal, overload
 
 from kaczmatch.core.errors import InvalidInput, did_you_mean
-from kaczmatch.learners.belief.probit import Probit
-from kaczmatch.learners.belief.probit_diagonal import ProbitDiagonal
-from kaczmatch.learners.belief.probit_traits import ProbitTraits
+from kaczmatch.learners.belief.gaussian import Probit, ProbitDiagonal, ProbitTraits
 from kaczmatch.learners.contract import BeliefLearner, Learner, ProbabilisticLearner
 from kaczmatch.learners.rules.all_ones import AllOnes
 from kaczmatch.learners.rules.block_adaptive import BlockAdaptive

@@ -67,12 +67,12 @@ def _clamped(scores: ArrayLike) -> Vector:
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Viewer:
-    """The user for whom scores are computed: profile, learner, state, and the user's own appeal, or traits and doubts."""
+    """The user for whom scores are computed: profile, learner, state, and what others said of the user."""
 
     profile: Profile
     learner: Learner = field(repr=False)
     state: State = field(repr=False)
-    appeal: float | Vector = 0.0
+    others: ArrayLike = ()
 
     def __post_init__(self) -> None:
         if len(self.profile.features) != self.state.dimensions:
@@ -80,17 +80,17 @@ class Viewer:
             raise InvalidInput("state", f"{problem}; grow it with learner.grow(state, vocabulary.dimensions)")
         self.learner.direction(self.state)  # raises for a state of another learner
 
-    def forward(self, features: Matrix, appeal: Vector | Matrix) -> Vector:
+    def forward(self, features: Matrix, others: Matrix) -> Vector:
         """The forward score of each row: how much the viewer likes the candidate."""
         if isinstance(self.learner, BeliefLearner):
-            return np.asarray(self.learner.probability(self.state, features, appeal))
+            return np.asarray(self.learner.probability(self.state, features, others))
         cosines = _cosines(as_matrix(features, "features"), self.learner.direction(self.state))
         return np.asarray(self.learner.score(self.state, features)) if np.isnan(cosines).any() else cosines
 
     def backward(self, states: Sequence[State]) -> Vector:
         """The backward score of each state: how much its user likes the viewer."""
         if isinstance(self.learner, BeliefLearner):
-            return self.learner.probabilities_by_user(states, self.profile.features, self.appeal)
+            return self.learner.probabilities_by_user(states, self.profile.features, self.others)
         if not states:
             return np.empty(0)
         d = self.state.dimensions

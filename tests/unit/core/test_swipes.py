@@ -7,17 +7,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kaczmatch import InvalidInput, ShownCandidate, SwipeLog
+from kaczmatch import InvalidInput, ShownCandidate, SwipeLog, appeal_rows
 
 GOOD: dict[str, Any] = {"user": [1, 1], "features": [[1, 0], [0, 1]], "label": [1, -1]}
 BY_CANDIDATE: dict[str, Any] = {"user": [1, 1], "candidate": [1, 0], "candidates": np.eye(2), "label": [1, -1]}
 
 
 def test_a_log_says_what_each_swipe_saw() -> None:
-    log = SwipeLog(**BY_CANDIDATE, appeal=[0.5, -0.5])
+    log = SwipeLog(**BY_CANDIDATE, others=[[0.5, 0.0], [-0.5, 0.0]])
     assert len(log) == log.dimensions == 2
     assert log.shown_candidate(0).features.tolist() == [0, 1]
-    assert log.shown_candidate(0).appeal == 0.5
+    assert log.shown_candidate(0).others.tolist() == [0.5, 0.0]
 
 
 @pytest.mark.parametrize(
@@ -28,8 +28,8 @@ def test_a_log_says_what_each_swipe_saw() -> None:
         (GOOD | {"features": [[1, 0], [0, np.nan]]}, "features", "row 1: entry 1 is nan"),
         (GOOD | {"session": [1]}, "session", "has 1 rows"),
         (GOOD | {"session": [[1, 2]]}, "session", "one column"),
-        (GOOD | {"appeal": [0.0, np.inf]}, "appeal", "row 1"),
-        (GOOD | {"appeal": ["a", "b"]}, "appeal", "numbers"),
+        (GOOD | {"others": [[0.0], [np.inf]]}, "others", "row 1"),
+        (GOOD | {"others": [["a"], ["b"]]}, "others", "numbers"),
         (GOOD | {"at": ["noon", "later"]}, "at", "row 0: must be a datetime or seconds, got 'noon'"),
         (GOOD | {"at": [0.0, np.nan]}, "at", "row 1: nan is not a time"),
         (GOOD | {"at": np.array(["2026-01-01", "NaT"], "M8[s]")}, "at", "row 1: is not a time"),
@@ -88,18 +88,18 @@ def test_nanoseconds_are_not_taken_for_seconds() -> None:
         SwipeLog(**GOOD, at=[1_700_000_000_000_000_000] * 2)
 
 
-@pytest.mark.parametrize("appeal", [float("nan"), "high", None, 1e9])
-def test_appeal_is_a_plausible_number(appeal: Any) -> None:
-    with pytest.raises(InvalidInput, match="appeal"):
-        ShownCandidate(np.ones(2), appeal)
+@pytest.mark.parametrize("others", [[float("nan")], "high", [None], [1e9], 0.5])
+def test_what_others_said_are_plausible_numbers(others: Any) -> None:
+    with pytest.raises(InvalidInput, match="others"):
+        ShownCandidate(np.ones(2), others)
 
 
-def test_rows_and_appeal_of_a_log_can_be_replaced() -> None:
+def test_rows_and_what_others_said_can_be_replaced() -> None:
     log = SwipeLog(user=[1, 2, 1], candidate=[0, 1, 1], candidates=np.eye(2), label=[1, -1, 1], at=[0, 1, 2])
     some = log.select(log.user == 1)
     assert (len(some), some.dimensions) == (2, 2)
     assert some.shown_candidate(1).features.tolist() == [0.0, 1.0]
-    liked = log.with_appeal([0.1, 0.2, 0.3])
-    assert (liked.shown_candidate(2).appeal, log.shown_candidate(2).appeal) == (0.3, 0.0)
-    with pytest.raises(InvalidInput, match="appeal: has 1 rows"):
-        log.with_appeal([0.1])
+    liked = log.with_others(appeal_rows([0.1, 0.2, 0.3]))
+    assert (liked.shown_candidate(2).others.tolist(), log.shown_candidate(2).others.tolist()) == ([0.3, 0.0], [])
+    with pytest.raises(InvalidInput, match="others: has 1 rows"):
+        log.with_others([[0.1, 0.0]])

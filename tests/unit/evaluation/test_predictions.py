@@ -48,15 +48,15 @@ def test_one_user_by_live_calls(trial: Trial, among: list[Contender], table: Pre
             if place in TIMES:
                 rest, moment = rows[place:], trial.clock[rows[place]]
                 appeal = trial.appeals(log.user[rest], log.candidate[rest], np.full(len(rest), moment))
-                said = each.learner.score(state, log.features[log.candidate[rest]], appeal)
+                said = each.learner.score(state, log.features[log.candidate[rest]], kaczmatch.appeal_rows(appeal))
                 there = (table.user == user) & (table.t == place) & ~table.ahead
                 assert np.array_equal(table.row[there], rest)
                 assert table.said[each.name][there] == pytest.approx(said, abs=1e-12)
             if row is not None:
-                features, appeal = log.features[log.candidate[row]], float(trial.appeal_when_swiped[row])
+                features, heard = log.features[log.candidate[row]], kaczmatch.appeal_rows(trial.appeal_when_swiped[[row]])
                 if isinstance(each.learner, kaczmatch.ProbabilisticLearner):
-                    found.append(float(each.learner.probability(state, features[None], np.array([appeal]))[0]))
-                seen = kaczmatch.ShownCandidate(features, appeal)
+                    found.append(float(each.learner.probability(state, features[None], heard)[0]))
+                seen = kaczmatch.ShownCandidate(features, heard[0])
                 state = each.learner.swipe(state, seen, "like" if log.like[row] else "pass")
         if found:
             assert table.said[each.name][(table.user == user) & table.ahead] == pytest.approx(found, abs=1e-12)
@@ -108,7 +108,7 @@ def test_without_own_swipes_a_state_is_as_at_0_and_hears_others_all_the_same(tri
     assert isinstance(one, Contender)
     asked = trial.held_out(trial.tested, [8])
     features = trial.table.features[trial.table.candidate[asked.row]]
-    said = one.learner.score(one.learner.start(one.prior), features, asked.appeal)
+    said = one.learner.score(one.learner.start(one.prior), features, kaczmatch.appeal_rows(asked.appeal))
     assert table.said[name + UNLEARNED][later] == pytest.approx(said, abs=1e-12)
 
 

@@ -104,10 +104,10 @@ def test_decisions_fade_with_time() -> None:
 
 def test_what_is_missing_is_said() -> None:
     row: dict[str, Any] = {"user": [1], "label": [1]}
-    with pytest.raises(InvalidInput, match="candidate: appeal needs to know who"):
+    with pytest.raises(InvalidInput, match="candidate: it must be known who"):
         AppealModel().before_swipes({**row, "features": [[1.0]], "at": [0]})
     listed = {**row, "candidate": [0], "candidates": [[1.0]]}
-    with pytest.raises(InvalidInput, match="at: appeal counts what was decided before"):
+    with pytest.raises(InvalidInput, match="at: it must be known which swipe came first"):
         AppealModel().before_swipes(listed)
     for candidate in ([1], [-1], [0.5]):
         with pytest.raises(InvalidInput) as caught:

@@ -12,10 +12,16 @@ from scipy.stats import beta
 
 import kaczmatch
 from kaczmatch import BeliefLearner
-from kaczmatch.learners.belief.behaviour import initial_behaviour, update_behaviour, updated_behaviour
 from kaczmatch.learners.belief.gaussian import GaussianLearner
+from kaczmatch.learners.belief.kernels import ALARM, BEHAVIOUR, update_behaviour
+from worlds.gaussian import after_swipe, updated_behaviour
 
 D = 10
+
+
+def initial_behaviour(label_noise: float, swipes: float) -> np.ndarray:
+    start = kaczmatch.learner("probit-diag", label_noise=label_noise, label_noise_swipes=swipes).start(np.ones(2))
+    return start.cells[-BEHAVIOUR:].copy()
 
 
 def belief(slug: str, **settings: float) -> BeliefLearner:
@@ -72,9 +78,9 @@ def swiping(learner: GaussianLearner, rng: np.random.Generator, swipes: int) -> 
     for _ in range(swipes):
         a = (rng.random(D) < 0.5).astype(float)
         felt = taste @ learner.coordinates(a) + math.sqrt(learner.alpha) * rng.normal() > 0
-        before = learner.reference_swipe(state.cells, kaczmatch.ShownCandidate(a), 1 if felt ^ (rng.random() < 0.2) else -1)
-        alarms += learner.change_detected(before)
-        state = learner.state(learner.initial_cells(state.prior) if learner.change_detected(before) else before, D, state.prior)
+        label = 1 if felt ^ (rng.random() < 0.2) else -1
+        alarms += after_swipe(learner, state, a, 0.0, label)[2][-1] >= learner.parameters[ALARM]
+        state = learner.swipe(state, a, label)
     return alarms
 
 

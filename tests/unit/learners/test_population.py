@@ -25,7 +25,7 @@ def people(seed: int, users: int, swipes: int, *, with_appeal: bool = True) -> d
     x = features / np.maximum(np.linalg.norm(features, axis=1, keepdims=True), 1.0)
     score = np.sum(x * tastes[user], axis=1) + 0.5 + appeal * with_appeal + 0.2 * rng.normal(size=n)
     columns = {"user": user, "features": features, "label": np.where(score > 0, 1, -1)}
-    return columns | ({"appeal": appeal} if with_appeal else {})
+    return columns | ({"others": kaczmatch.appeal_rows(appeal)} if with_appeal else {})
 
 
 @pytest.mark.parametrize("slug", ["probit", "probit-diag"])
@@ -40,7 +40,7 @@ def test_the_fit_finds_what_people_have_in_common(slug: str) -> None:
     newcomer, neutral = learner.start(prior), learner.start(np.zeros(D))
     test = SwipeLog(**people(1, 20, 20))
     right = {
-        name: np.mean((learner.score(state, test.features, test.appeal) > 0) == (test.label > 0))
+        name: np.mean((learner.score(state, test.features, test.others) > 0) == (test.label > 0))
         for name, state in (("fitted", newcomer), ("neutral", neutral))
     }
     assert right["fitted"] > 0.85 > right["neutral"]

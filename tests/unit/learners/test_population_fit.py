@@ -8,13 +8,10 @@ import numpy as np
 import pytest
 
 from kaczmatch import InvalidInput, SwipeLog, fit_population
-from kaczmatch.learners.belief.probit import Probit
-from kaczmatch.learners.belief.probit_diagonal import ProbitDiagonal
-from kaczmatch.learners.belief.probit_traits import ProbitTraits
+from kaczmatch.learners.belief.gaussian import Probit, ProbitDiagonal, ProbitTraits
 from kaczmatch.learners.population import trait_fit
-from kaczmatch.learners.population.population_fit import people_with_history
-from kaczmatch.learners.population.taste_directions import TasteDirections
-from kaczmatch.learners.population.with_or_without import clearly_lower
+from kaczmatch.learners.population.population_fit import clearly_lower, people_with_history
+from kaczmatch.learners.population.trait_fit import taste_directions
 from kaczmatch.runner.local import LocalRunner
 from kaczmatch.simulation.condition import HONEST, PAPER, Condition
 from kaczmatch.simulation.world import world
@@ -50,10 +47,10 @@ def test_directions_in_which_tastes_go_together_are_found_and_independent_tags_h
     rng = np.random.default_rng(0)
     loadings = rng.uniform(-0.8, 0.8, (12, 2)) / np.sqrt(2.0)
     rest = 1.0 - np.sum(loadings**2, axis=1)
-    found = TasteDirections.of(loadings @ loadings.T + np.diag(rest), 2)
-    np.testing.assert_allclose(found.loadings @ found.loadings.T, loadings @ loadings.T, atol=0.02)
-    np.testing.assert_allclose(found.rest, rest, atol=0.02)
-    assert not TasteDirections.of(np.eye(12), 2).loadings.any()
+    found, alone = taste_directions(loadings @ loadings.T + np.diag(rest), 2)
+    np.testing.assert_allclose(found @ found.T, loadings @ loadings.T, atol=0.02)
+    np.testing.assert_allclose(alone, rest, atol=0.02)
+    assert not taste_directions(np.eye(12), 2)[0].any()
 
 
 def test_swipes_tell_of_traits_and_tags_of_directions() -> None:
@@ -143,7 +140,7 @@ def test_people_with_a_history_are_preferred() -> None:
 
 
 def test_a_log_without_times_or_candidates_is_refused() -> None:
-    with pytest.raises(InvalidInput, match="who was swiped and when"):
+    with pytest.raises(InvalidInput, match="who was swiped"):
         fit_population(SwipeLog(user=[0], features=np.ones((1, 2)), label=[1]))
 
 

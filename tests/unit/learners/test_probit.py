@@ -8,9 +8,8 @@ from scipy.special import ndtr
 
 import kaczmatch
 from kaczmatch import BeliefLearner, InvalidInput, Prior, ShownCandidate
-from kaczmatch.learners.belief.gaussian import GaussianLearner
 
-BELIEFS = [slug for slug, rule in kaczmatch.LEARNERS.items() if issubclass(rule, GaussianLearner)]
+BELIEFS = ["probit", "probit-diag"]
 
 
 def belief(slug: str, **settings: float) -> BeliefLearner:
@@ -61,7 +60,7 @@ def independent(d: int) -> np.ndarray:
 def test_the_diagonal_learner_keeps_the_variances_of_the_full_one(y: int) -> None:
     full, diagonal = belief("probit", appeal=True), belief("probit-diag", appeal=True)
     a = np.array([1.0, 0.0, 1.0, 1.0])
-    states = [learner.swipe(learner.start(np.ones(4)), ShownCandidate(a, 0.4), y) for learner in (full, diagonal)]
+    states = [learner.swipe(learner.start(np.ones(4)), ShownCandidate(a, [0.4, 0.0]), y) for learner in (full, diagonal)]
     assert full.mean(states[0]) == pytest.approx(diagonal.mean(states[1]))
     rows = independent(4)
     found = [rows @ learner.covariance(state) @ rows.T for learner, state in zip((full, diagonal), states, strict=True)]
@@ -140,10 +139,10 @@ def test_appeal_is_learned_only_where_it_is_used(slug: str) -> None:
     for learner, matters in ((plain, False), (with_appeal, True)):
         state = learner.start(np.zeros(4))
         for appeal, label in ((2.0, 1), (-2.0, -1), (1.5, 1), (-1.0, -1)):
-            state = learner.swipe(state, ShownCandidate(a, appeal), label)
-        assert bool(learner.score(state, a, 2.0) > learner.score(state, a, -2.0)) is matters
-        assert bool(learner.probability(state, a, 2.0) > learner.probability(state, a, -2.0)) is matters
-        assert learner.coordinates(a, 2.0).tolist() == [0.5] * 4 + [1.0] + [2.0] * matters
+            state = learner.swipe(state, ShownCandidate(a, [appeal, 0.0]), label)
+        assert bool(learner.score(state, a, [2.0, 0.0]) > learner.score(state, a, [-2.0, 0.0])) is matters
+        assert bool(learner.probability(state, a, [2.0, 0.0]) > learner.probability(state, a, [-2.0, 0.0])) is matters
+        assert learner.coordinates(a, [2.0, 0.0]).tolist() == [0.5] * 4 + [1.0] + [2.0] * matters
 
 
 @pytest.mark.parametrize("slug", BELIEFS)
@@ -216,10 +215,13 @@ def test_the_widest_settings_stay_sound(slug: str) -> None:
 def test_appeal_has_a_value_for_each_candidate_or_for_all() -> None:
     learner = belief("probit", appeal=True)
     state = learner.start(np.ones(2))
-    for appeal, message in (([1, 2], "2 values for 3"), ([1, np.nan, 2], "row 1"), ("x", "numbers")):
+    rows = kaczmatch.appeal_rows([1.0, np.nan, 2.0])
+    for others, message in ((rows[:2], "2 rows for 3"), (rows, "row 1"), ([["x", "y"]], "numbers")):
         with pytest.raises(InvalidInput, match=message) as caught:
-            learner.probability(state, np.ones((3, 2)), appeal)
-        assert caught.value.field == "appeal"
+            learner.probability(state, np.ones((3, 2)), others)
+        assert caught.value.field == "others"
+    one, all_alike = (learner.probability(state, np.ones((3, 2)), some) for some in ([0.5, 0.0], rows[[0, 0, 0]] / 2))
+    assert one.tolist() == all_alike.tolist()
     with pytest.raises(InvalidInput, match="entry 0 is nan"):
         learner.coordinates([np.nan, 1.0])
 

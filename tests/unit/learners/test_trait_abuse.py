@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from kaczmatch import Prior, TraitModel
-from kaczmatch.learners.belief.probit_traits import ProbitTraits
+from kaczmatch.learners.belief.gaussian import ProbitTraits
 from kaczmatch.learners.population.traits import UNITS
 from trait_rings import LIMITS, SHAPES, Market, largest
 

@@ -11,11 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kaczmatch import CandidateTraits, InvalidInput, Prior, ShownCandidate, SwipeLog, TraitModel
-from kaczmatch.learners.belief.probit_traits import ProbitTraits
+from kaczmatch.learners.belief.gaussian import ProbitTraits
+from kaczmatch.learners.belief.kernels import BEHAVIOUR
 from kaczmatch.learners.logs.progressive import progressive_predictions
 from kaczmatch.learners.logs.replay import replay
 from kaczmatch.learners.population.trait_log import SiteLog, follow_traits
 from kaczmatch.learners.population.traits import FARTHEST, FARTHEST_SITE, LARGEST_FITTED, LARGEST_PRECISION, UNITS
+from worlds.gaussian import after_swipe
 
 D, DIRECTIONS, DAY = 5, 2, 86_400
 
@@ -196,9 +198,9 @@ def test_a_followed_log_is_what_live_calls_would_have_seen(k: int) -> None:
         assert np.array_equal(found.sites[row], site)
         states[rater] = one.learner.swipe(states[rater], ShownCandidate(features, said), label)
         waiting.append((rater, whom, site))
-    folded = replay(one.learner, log.with_appeal(found.said), prior=one.prior)
+    folded = replay(one.learner, log.with_others(found.said), prior=one.prior)
     assert all(folded[rater] == states[rater] for rater in folded)
-    p = progressive_predictions(one.learner, log.with_appeal(found.said), prior=one.prior)
+    p = progressive_predictions(one.learner, log.with_others(found.said), prior=one.prior)
     assert ((p > 0.0) & (p < 1.0)).all()
 
 
@@ -239,13 +241,15 @@ def test_the_kernel_equals_the_readable_rule_with_traits(full: bool) -> None:
     learner, rng = ProbitTraits(traits=3, directions=DIRECTIONS, full=full), np.random.default_rng(1)
     prior = fitted(3, directions=directions)
     state = learner.start(prior)
-    cells = state.cells
     for _ in range(60):
         said = np.concatenate([rng.normal(size=directions + 3), rng.random(3)])
         seen, label = ShownCandidate((rng.random(D) < 0.5).astype(float), said), int(rng.choice([1, -1]))
-        state, cells = learner.swipe(state, seen, label), learner.reference_swipe(cells, seen, label)
-        np.testing.assert_allclose(state.cells, cells, rtol=1e-9, atol=1e-9)
-        kernel = learner.kernels.predict(state.cells.copy(), seen.features, said, learner.parameters)
+        mean, covariance, behaviour = after_swipe(learner, state, seen.features, said, label)
+        state = learner.swipe(state, seen, label)
+        np.testing.assert_allclose(learner.mean(state), mean, rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(learner.covariance(state), covariance, rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(state.cells[-BEHAVIOUR:], behaviour, rtol=1e-9, atol=1e-9)
+        kernel = learner.kernels.predict(learner.expand(state.cells, D), seen.features, said, learner.parameters)
         assert learner.probability(state, seen.features, said) == pytest.approx(kernel, abs=1e-12)
 
 

@@ -241,7 +241,7 @@ def test_of_many_admirers_those_come_whom_the_viewer_likes(people: Any, slug: st
     """They have liked the viewer: what their states think of the viewer matters no more, nor how often they were shown."""
     viewer = max(range(50), key=lambda i: len(allowed_ids(people, i)))
     fans = sorted(allowed_ids(people, viewer))[:20]
-    forward = {one: people.viewer(viewer).forward(people.profiles[one].features[None], people.appeal[one])[0] for one in fans}
+    forward = {one: people.viewer(viewer).forward(people.profiles[one].features[None], people.others[one])[0] for one in fans}
     best, exposure = sorted(fans, key=forward.__getitem__)[-5:], Exposure(cap=1.0)
     exposure.record([*best] * 50, NOW)
     chosen = sampler(slug, temper=0.0) if slug == "mutual" else sampler(slug)
@@ -261,7 +261,7 @@ def test_a_capped_profile_is_hardly_shown_and_a_bare_one_is(crowd: Callable[...,
     for profile in (full, bare):
         wide = replace(profile, ages=(0, 150), born=date(1990, 1, 1), within_km=np.inf)
         people.profiles[wide.id] = wide
-        people.states[wide.id], people.appeal[wide.id] = people.states[0], 0.0
+        people.states[wide.id], people.others[wide.id] = people.states[0], np.zeros(2)
         people.index.upsert(wide)
     recommender = people.recommender(policy=MutualPolicy(uniform_floor=0.1))
     rng, exposure = np.random.default_rng(0), Exposure(cap=2.0)

@@ -19,8 +19,8 @@ START = {"climbing": 0.0, "cooking": 0.0, "jazz": 0.0, "height": 0.0}
 def test_a_shown_candidate_by_name_teaches_the_same(slug: str) -> None:
     learner = kaczmatch.learner(slug)
     state = learner.start(START)
-    by_name = learner.swipe(state, ShownCandidate(NAMED, appeal=0.5), "like")
-    assert by_name == learner.swipe(state, ShownCandidate(PLACED, appeal=0.5), "like")
+    by_name = learner.swipe(state, ShownCandidate(NAMED, others=[0.5, 0.0]), "like")
+    assert by_name == learner.swipe(state, ShownCandidate(PLACED, others=[0.5, 0.0]), "like")
     with pytest.raises(InvalidInput, match="there is no tag 'jaz'; did you mean 'jazz'"):
         learner.swipe(state, ShownCandidate({"jaz": 1}), "like")
 

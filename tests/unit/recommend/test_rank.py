@@ -33,7 +33,7 @@ def test_everybody_is_ranked_or_left_out_with_reasons(crowd: Callable[..., Any],
         people.states_of(people.profiles),
         now=NOW,
         rng=np.random.default_rng(0),
-        appeal=[people.appeal[i] for i in people.profiles],
+        others=[people.others[i] for i in people.profiles],
         blocked=[5],
         answers=Answers(liked=[9], passed={7: NOW - timedelta(days=1)}, skipped={8: NOW - COOLDOWN}),
     )
@@ -54,7 +54,7 @@ def test_everybody_is_ranked_or_left_out_with_reasons(crowd: Callable[..., Any],
     for i, score in scores.items():
         back = people.viewer(i)
         pair = [
-            float(one.forward(other.profile.features[None], np.array([other.appeal]))[0])
+            float(one.forward(other.profile.features[None], np.array([other.others]))[0])
             for one, other in ((viewer, back), (back, viewer))
         ]
         assert score == pytest.approx(float(fuse(*pair)), rel=1e-9)
@@ -84,8 +84,8 @@ def test_nothing_to_rank_and_wrong_lengths(crowd: Callable[..., Any]) -> None:
     assert rank(people.viewer(0), [people.profiles[0]], [people.states[0]], **arguments).ranked == ()
     with pytest.raises(InvalidInput, match="states"):
         rank(people.viewer(0), [people.profiles[1]], [], **arguments)
-    with pytest.raises(InvalidInput, match="appeal"):
-        rank(people.viewer(0), list(people.profiles.values()), people.states_of(range(5)), appeal=[0.0], **arguments)
+    with pytest.raises(InvalidInput, match="others"):
+        rank(people.viewer(0), list(people.profiles.values()), people.states_of(range(5)), others=[[0.0, 0.0]], **arguments)
 
 
 def test_an_explanation_names_tags_and_swipes_of_my_own(crowd: Callable[..., Any]) -> None:

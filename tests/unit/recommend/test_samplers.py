@@ -111,7 +111,7 @@ def test_information_does_not_ask_the_same_twice() -> None:
 
     class Twins:
         capped = np.zeros(3, np.bool_)
-        appeal = np.zeros(3)
+        others = np.zeros((3, 2))
 
         class viewer:  # noqa: N801
             learner = rule
@@ -144,13 +144,13 @@ def test_mutual_without_a_draw_is_greedy_however_unsure_the_belief(seed: int) ->
     state = rule.start(np.zeros(6))
     for row in (rng.random((8, 6)) < 0.4).astype(float) * [1, 1, 1, 1, 0, 0]:  # of two tags nothing is known
         state = rule.swipe(state, row, 1 if rng.random() < 0.5 else -1)
-    features, others = (rng.random((12, 6)) < 0.5).astype(float), rng.random(12)
+    features, back = (rng.random((12, 6)) < 0.5).astype(float), rng.random(12)
 
     class Some:
         capped = np.zeros(12, np.bool_)
-        appeal = np.zeros(12)
-        backward = others
-        mutual = rule.probability(state, features) * others
+        others = np.zeros((12, 2))
+        backward = back
+        mutual = rule.probability(state, features) * back
 
         class viewer:  # noqa: N801
             learner = rule

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from kaczmatch.learners.belief.probit_traits import ProbitTraits
+from kaczmatch.learners.belief.gaussian import ProbitTraits
 from kaczmatch.learners.population.traits import unfitted_prior
 from kaczmatch.service.access.erased_tokens import ErasedTokens
 from kaczmatch.service.domain.answer_cache import AnswerCache

@@ -78,7 +78,7 @@ def test_hindsight_is_what_was_seen_then() -> None:
         known, then = town.seen[one.deck.id]
         assert one.viewer.state == then.viewer.state
         assert one.viewer.learner == then.viewer.learner
-        assert one.viewer.appeal == pytest.approx(then.viewer.appeal)
+        assert one.viewer.others == pytest.approx(then.viewer.others)
         assert (one.matched_or_blocked, one.admirers) == (then.matched_or_blocked, then.admirers)
         assert one.answers == then.answers
         assert one.experience.swipes == known.tracked.swipes

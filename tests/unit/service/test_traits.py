@@ -115,9 +115,9 @@ def test_decks_go_by_the_traits_that_the_store_has() -> None:
         said = people_traits(reader, known.fold, ["m1"], features[None], town.now)
     with town.world.recommender.index.reading() as view:
         rows = view.candidate_rows(view.numbers(["m1"]))
-    np.testing.assert_allclose(rows.appeal, said, rtol=1e-5)
+    np.testing.assert_allclose(rows.others, said, rtol=1e-5)
     expected = float(known.fold.learner.probability(known.state, features, said[0]))  # type: ignore[attr-defined]
-    assert around.viewer.forward(rows.features, rows.appeal)[0] == pytest.approx(expected, rel=1e-5)
+    assert around.viewer.forward(rows.features, rows.others)[0] == pytest.approx(expected, rel=1e-5)
     assert town.deck("w3").cards
 
 
@@ -367,8 +367,8 @@ def test_hindsight_knows_traits_as_of_each_deck() -> None:
         with past.recommender.index.reading() as view:
             rows = view.candidate_rows(view.numbers(["m1"]))
     with town.world.recommender.index.reading() as view:
-        then = view.candidate_rows(view.numbers(["m1"])).appeal
-    np.testing.assert_allclose(rows.appeal, then, rtol=1e-4)
+        then = view.candidate_rows(view.numbers(["m1"])).others
+    np.testing.assert_allclose(rows.others, then, rtol=1e-4)
 
 
 def test_a_card_may_say_that_people_with_this_taste_like_this_person() -> None:

@@ -136,7 +136,7 @@ class GroupedSwipes:
             log.features,
             order if log.candidate_row is None else log.candidate_row[order],
             log.label[order],
-            np.empty((len(order), 0)) if log.appeal is None else np.ascontiguousarray(log.appeal[order].reshape(len(order), -1)),
+            np.empty((len(order), 0)) if log.others is None else log.others[order],
             _session_ends(log.session, order, begin, before),
             _gaps(log.at, order, begin, before),
         )

@@ -72,10 +72,10 @@ def prior_for(log: SwipeLog, prior: AnyPrior | None) -> Prior:
 
 def with_expected_traits(log: SwipeLog, prior: Prior) -> SwipeLog:
     """The log, with what the prior expects of each candidate's traits where it says nothing about them."""
-    if prior.trait_map is None or (log.appeal is not None and log.appeal.ndim == 2):
+    if prior.trait_map is None or (log.others is not None and log.others.shape[1] == prior.said_width):
         return log
     expected = prior.expected_traits(log.features)
-    return log.with_appeal(expected if log.candidate_row is None else expected[log.candidate_row])
+    return log.with_others(expected if log.candidate_row is None else expected[log.candidate_row])
 
 
 def replay(

@@ -30,7 +30,6 @@ from kaczmatch.core.vectors import Column, Integers, Matrix, Vector, as_column
 from kaczmatch.learners.kernels import decay_factor
 from kaczmatch.learners.logs.grouping import user_numbers
 
-_NOBODY = -1
 _DAY: Final = 86_400.0  # seconds
 
 
@@ -57,48 +56,50 @@ class AppealModel:
 
     def before_swipes(self, log: AnyLog) -> Vector:
         """The appeal of each row's candidate to its user just before the swipe, from earlier rows of other users."""
-        swipes = _timed_swipes(SwipeLog.of(log))
-        return self._at_moments(swipes, swipes.numbers, swipes.candidate, swipes.at)
+        swipes = SwipeLog.of(log)
+        candidate, at = swipes.candidates_and_times()
+        _, user = user_numbers(swipes.user)
+        return self._before(swipes, user, viewer=user, candidate=candidate, at=at)
 
     def at_moments(self, log: AnyLog, *, viewer: ArrayLike, candidate: ArrayLike, at: ArrayLike) -> Vector:
         """The appeal of candidates (row numbers of the log's candidates) to viewers at given moments, one value per row.
 
         A viewer need not be a user of the log. A single moment or viewer stands for all rows.
         """
-        swipes = _timed_swipes(SwipeLog.of(log))
-        candidates = as_column(candidate, "candidate")
+        swipes, candidates = SwipeLog.of(log), as_column(candidate, "candidate")
+        swipes.candidates_and_times()
         if candidates.dtype.kind not in "iu":
             raise InvalidInput("candidate", f"must be row numbers into the log's candidates, got {candidates.dtype}")
-        outside = (candidates < 0) | (candidates >= swipes.candidates)
+        outside = (candidates < 0) | (candidates >= len(swipes.features))
         if outside.any():
             row = int(np.argmax(outside))
-            raise InvalidInput("candidate", f"row {row}: {candidates[row]} is not one of the {swipes.candidates} candidates")
-        places = {user: place for place, user in enumerate(swipes.users)}
-        asked = _one_each(viewer, "viewer", len(candidates)).tolist()
-        viewers = np.array([places.get(user, _NOBODY) for user in asked], np.int64)
-        return self._at_moments(swipes, viewers, candidates.astype(np.int64), microseconds(_one_each(at, "at", len(candidates))))
+            raise InvalidInput("candidate", f"row {row}: {candidates[row]} is not one of the {len(swipes.features)} candidates")
+        names, user = user_numbers(swipes.user)
+        numbers = {name: number for number, name in enumerate(names)}
+        viewers = np.array([numbers.get(one, -1) for one in _one_each(viewer, "viewer", len(candidates)).tolist()], np.int64)
+        moments = microseconds(_one_each(at, "at", len(candidates)))
+        return self._before(swipes, user, viewer=viewers, candidate=candidates.astype(np.int64), at=moments)
 
-    def _at_moments(self, log: _TimedSwipes, viewer: Integers, candidate: Integers, at: Integers) -> Vector:
-        pairs, pair = np.unique(log.numbers * log.candidates + log.candidate, return_inverse=True)
-        wanted = viewer * log.candidates + candidate
-        place = np.minimum(np.searchsorted(pairs, wanted), max(len(pairs) - 1, 0))
-        own = np.where((viewer != _NOBODY) & (pairs[place] == wanted), place, _NOBODY) if len(pairs) else np.full_like(wanted, -1)
+    def _before(self, log: SwipeLog, user: Integers, *, viewer: Integers, candidate: Integers, at: Integers) -> Vector:
+        rated, when = log.candidates_and_times()
+        many = len(log.features)
+        pairs, pair = np.unique(user * many + rated, return_inverse=True)
         return _answer_in_order(
-            np.argsort(log.at, kind="stable"),
-            log.at,
-            log.numbers,
-            log.candidate,
+            np.argsort(when, kind="stable"),
+            when,
+            user,
+            rated,
             pair.astype(np.int64),
-            log.liked,
-            np.zeros((len(log.users), 2)),
-            np.zeros((log.candidates, 3)),
-            np.zeros((len(pairs), 3)),
+            log.label > 0.0,
+            np.zeros((int(user.max(initial=-1)) + 1, 2)),
+            np.zeros((many, 3)),
+            np.zeros((len(pairs) + 1, 3)),  # the last is of pairs without a decision
             self.half_life,
             self.spread,
             np.argsort(at, kind="stable"),
             at,
             candidate,
-            own,
+            pair_places(pairs, np.where(viewer < 0, -1, viewer * many + candidate)),
         )
 
 
@@ -112,10 +113,9 @@ class AppealTracker:
     def __init__(self, appeal: AppealModel) -> None:
         self.model = appeal
         self._rates: dict[Hashable, Vector] = {}  # swipes and likes of each rater
-        self._totals: dict[
-            Hashable, Vector
-        ] = {}  # of each candidate: Σ (y − p), Σ p(1 − p), and the moment they were last aged to
-        self._own: dict[tuple[Hashable, Hashable], Vector] = {}  # the part of it that each rater gave
+        # Of each candidate Σ (y − p), Σ p(1 − p), and the moment they were last aged to; then the part of it from each rater.
+        self._totals: dict[Hashable, Vector] = {}
+        self._own: dict[tuple[Hashable, Hashable], Vector] = {}
 
     def appeal_of(self, candidate: Hashable, viewer: Hashable, at: datetime | float) -> float:
         """The appeal of `candidate` to `viewer` at a moment: from all decisions recorded so far but the viewer's own."""
@@ -184,7 +184,6 @@ def _answer_in_order(
     asked_pair: Integers,
 ) -> Vector:
     """Answer questions in order of time, each after all decisions that are strictly earlier."""
-    nothing = np.zeros(3)
     answers = np.empty(len(asked_at))
     counted = 0
     for question in asked_order:
@@ -195,31 +194,16 @@ def _answer_in_order(
             add_evidence(totals[candidate[i]], excess, information, at[i], half_life)
             add_evidence(own[pair[i]], excess, information, at[i], half_life)
             counted += 1
-        viewers = own[asked_pair[question]] if asked_pair[question] >= 0 else nothing
-        answers[question] = appeal_log_odds(totals[asked_candidate[question]], viewers, now, half_life, spread)
+        one = asked_candidate[question]
+        answers[question] = appeal_log_odds(totals[one], own[asked_pair[question]], now, half_life, spread)
     return answers
 
 
-@final
-@dataclass(frozen=True, slots=True, eq=False)
-class _TimedSwipes:
-    """The columns of a log that appeal needs: who decided on whom, how and when."""
-
-    users: list[Hashable]
-    numbers: Integers  # of each row's user
-    candidate: Integers
-    candidates: int
-    liked: NDArray[np.bool_]
-    at: Integers
-
-
-def _timed_swipes(log: SwipeLog) -> _TimedSwipes:
-    if log.candidate_row is None:
-        raise InvalidInput("candidate", "appeal needs to know who was swiped: give candidate and candidates instead of features")
-    if log.at is None:
-        raise InvalidInput("at", "appeal counts what was decided before: give the time of each swipe")
-    users, numbers = user_numbers(log.user)
-    return _TimedSwipes(users, numbers, log.candidate_row, len(log.features), log.label > 0.0, log.at)
+def pair_places(pairs: Integers, wanted: Integers) -> Integers:
+    """Where each wanted pair stands among the sorted pairs; one past the end where it does not."""
+    place = np.searchsorted(pairs, wanted)
+    known = np.append(pairs, -1)[place] == wanted
+    return np.where(known & (wanted >= 0), place, len(pairs)).astype(np.int64)
 
 
 def _one_each(values: ArrayLike, name: str, rows: int) -> Column:

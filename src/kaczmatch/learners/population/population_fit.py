@@ -1,4 +1,13 @@
-"""Fits everything that a population shares, with traits where they pay (`with_or_without.py`)."""
+"""Fits everything that a population shares, with traits where they pay.
+
+They pay where they predict people who were not fitted better than appeal does in their place.
+`probit-traits` and what takes its place without traits are both fitted on four fifths of the people, and tried on the others, as
+often with another fifth as it takes to try 400 people. The swipes of those tried are predicted one by one, each from what was
+known before it. Traits are taken where the log-loss is at least one standard error lower, over people and in pairs.
+
+But a log-loss can fall because shares of likes are predicted better, or scaled better, which orders nobody's candidates. So both
+are first scaled alike: log-odds become a + b times themselves, with the a and b that make the swipes most likely.
+"""
 
 from __future__ import annotations
 
@@ -7,22 +16,32 @@ from dataclasses import dataclass
 from typing import Final, final
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit, logit
 
 from kaczmatch.core.errors import InvalidInput, check_integer
-from kaczmatch.core.swipes import AnyLog, SwipeLog
-from kaczmatch.core.vectors import Integers
-from kaczmatch.learners.belief.gaussian import GaussianLearner
-from kaczmatch.learners.belief.probit_traits import ProbitTraits
+from kaczmatch.core.swipes import AnyLog, SwipeLog, appeal_rows
+from kaczmatch.core.vectors import Integers, Matrix, Vector
+from kaczmatch.learners.belief.gaussian import GaussianLearner, Probit, ProbitDiagonal, ProbitTraits
+from kaczmatch.learners.contract import Learner
 from kaczmatch.learners.logs.grouping import user_numbers
+from kaczmatch.learners.logs.progressive import progressive_predictions
+from kaczmatch.learners.population.appeal import AppealModel
+from kaczmatch.learners.population.prior_fit import fit_prior
 from kaczmatch.learners.population.trait_fit import fit_traits
 from kaczmatch.learners.population.trait_log import SiteLog
-from kaczmatch.learners.population.with_or_without import prior_with_appeal, traits_pay, without_traits
+from kaczmatch.learners.population.traits import TraitModel
 from kaczmatch.learners.prior import Prior
 from kaczmatch.runner.contract import Runner
 from kaczmatch.runner.local import LocalRunner
 
 MOST_PEOPLE: Final = 2_000  # a population fitted on so many is as good as one fitted on more
 HISTORY: Final = 20  # swipes from which on somebody counts as having a history
+
+_PARTS: Final = 5  # of the people; one is held out
+_ENOUGH: Final = 400  # people tried, after which no other part is
+_NEWTON_STEPS: Final = 30
+_SMALLEST: Final = 1e-9
 
 Advance = Callable[[], None]
 
@@ -32,7 +51,7 @@ Advance = Callable[[], None]
 class FittedPopulation:
     """What was fitted, and from whom."""
 
-    learner: GaussianLearner | ProbitTraits
+    learner: GaussianLearner
     prior: Prior
     sites: SiteLog | None  # of the fitted people, by their numbers; None without traits
     names: Sequence[Hashable]  # of all people of the log; a rater's number is a place among them
@@ -57,8 +76,7 @@ def fit_population(
     log = SwipeLog.of(log)
     if not isinstance(learner, ProbitTraits):
         raise InvalidInput("learner", f"must be a 'probit-traits', got {learner!r}")
-    if log.candidate_row is None or log.at is None:
-        raise InvalidInput("log", "a population needs to know who was swiped and when: give candidate, candidates and at")
+    log.candidates_and_times()
     if not len(log):
         raise InvalidInput("log", "has no swipes to fit a population to")
     names, user = user_numbers(log.user)
@@ -82,3 +100,78 @@ def people_with_history(swipes: Integers, most: int) -> Integers:
         return np.asarray(known[np.linspace(0, len(known) - 1, most).astype(np.int64)])
     longest = np.argsort(-swipes, kind="stable")
     return np.sort(longest[swipes[longest] > 0][:most])
+
+
+def clearly_lower(losses: Vector, others: Vector) -> bool:
+    """Whether the losses of people are lower than their `others`, on average by at least one standard error of the difference."""
+    apart = np.asarray(losses) - np.asarray(others)
+    return len(apart) > 1 and float(apart.mean()) < 0.0 and float(apart.mean()) <= -float(apart.std(ddof=1) / np.sqrt(len(apart)))
+
+
+def traits_pay(learner: ProbitTraits, log: SwipeLog, user: Integers, *, seed: int, advance: Advance, runner: Runner) -> bool:
+    """Whether a population should have traits. `user` has the number of each row's user; one user alone tells nothing."""
+    drawn = np.random.default_rng([seed, 41]).permutation(np.unique(user))
+    size = max(1, len(drawn) // _PARTS)
+    if len(drawn) == size:
+        return False
+    parts = [drawn[first : first + size] for first in range(0, min(_ENOUGH, _PARTS * size, len(drawn)), size)]
+    rows = [np.flatnonzero(np.isin(user, part)) for part in parts]
+    predicted: list[Vector] = []
+    for predict in (_with_traits, _without_traits):
+        some = []
+        for one in rows:
+            held = np.isin(np.arange(len(log)), one)
+            some.append(predict(learner, log, user, held, seed, runner))
+            advance()
+        predicted.append(np.concatenate(some))
+    tried = np.concatenate(rows)
+    _, place = np.unique(user[tried], return_inverse=True)
+    return clearly_lower(*(_losses(p, log.label[tried] > 0.0, place) for p in predicted))
+
+
+def without_traits(learner: ProbitTraits) -> Probit | ProbitDiagonal:
+    """What takes the place of `probit-traits` where there are no traits: the learner with appeal, of the same form."""
+    kind = Probit if learner.full else ProbitDiagonal
+    return kind(appeal=True, half_life_days=learner.half_life_days, false_alarms=learner.false_alarms)
+
+
+def prior_with_appeal(learner: Learner, log: SwipeLog) -> Prior:
+    """With appeal as each swipe's user could know it."""
+    seen = log.with_others(appeal_rows(AppealModel().before_swipes(log)))
+    return fit_prior(learner, seen, neutral=np.zeros(log.dimensions))
+
+
+def _with_traits(
+    learner: ProbitTraits, log: SwipeLog, user: Integers, held: NDArray[np.bool_], seed: int, runner: Runner
+) -> Vector:
+    """The probability of each like of the people held out, with traits as the fitted people had told them before each swipe."""
+    fit = fit_traits(learner, log.select(~held), user[~held], seed=seed, advance=lambda: None, runner=runner)
+    model = TraitModel(learner=learner, prior=fit.prior, reference=int(np.asarray(log.at).max()))
+    trying = log.select(held)
+    nobody: Integers = np.full(len(trying), -1)  # who is held out has given no site
+    candidate, at = np.asarray(trying.candidate_row), np.asarray(trying.at)
+    said: Matrix = fit.sites.traits_at(model, model.expected(log.features), viewer=nobody, candidate=candidate, at=at)
+    return progressive_predictions(learner, trying.with_others(said), prior=fit.prior)
+
+
+def _without_traits(
+    learner: ProbitTraits, log: SwipeLog, user: Integers, held: NDArray[np.bool_], seed: int, runner: Runner
+) -> Vector:
+    """The same with the appeal that the fitted people had given by then."""
+    alone, fitting, trying = without_traits(learner), log.select(~held), log.select(held)
+    candidate, at = np.asarray(trying.candidate_row), np.asarray(trying.at).astype("datetime64[us]")
+    said = AppealModel().at_moments(fitting, viewer=trying.user, candidate=candidate, at=at)
+    return progressive_predictions(alone, trying.with_others(appeal_rows(said)), prior=prior_with_appeal(alone, fitting))
+
+
+def _losses(p: Vector, liked: NDArray[np.bool_], person: Integers) -> Vector:
+    """Each person's mean log-loss, after the log-odds of all swipes were scaled to fit."""
+    rows = np.column_stack([np.ones(len(p)), logit(np.clip(p, _SMALLEST, 1.0 - _SMALLEST))])
+    scale = np.array([0.0, 1.0])
+    for _ in range(_NEWTON_STEPS):
+        q = expit(rows @ scale)
+        curvature = (rows * (q * (1.0 - q))[:, None]).T @ rows + np.eye(2)  # all decisions may be alike
+        scale = scale + np.linalg.solve(curvature, rows.T @ (liked - q) - (scale - [0.0, 1.0]))
+    q = np.clip(expit(rows @ scale), _SMALLEST, 1.0 - _SMALLEST)
+    lost = -np.log(np.where(liked, q, 1.0 - q))
+    return np.asarray(np.bincount(person, lost) / np.bincount(person), np.float64)

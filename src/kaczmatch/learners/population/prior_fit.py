@@ -20,8 +20,7 @@ import numpy as np
 from kaczmatch.core.errors import InvalidInput, check_integer
 from kaczmatch.core.swipes import AnyLog, SwipeLog
 from kaczmatch.core.vectors import Vector, unit
-from kaczmatch.learners.belief.gaussian import GaussianLearner
-from kaczmatch.learners.belief.probit import Probit
+from kaczmatch.learners.belief.gaussian import Probit, ProbitDiagonal
 from kaczmatch.learners.contract import BeliefLearner, Learner, ProbabilisticLearner
 from kaczmatch.learners.logs.replay import prior_for, replay
 from kaczmatch.learners.prior import AnyPrior, Prior
@@ -50,8 +49,8 @@ def fit_prior(learner: Learner, log: AnyLog, *, neutral: AnyPrior | None = None,
 
 
 def _fitting_learner(learner: Learner) -> Probit:
-    """`probit` with the settings of a belief learner, or with its own."""
-    if not isinstance(learner, GaussianLearner):
+    """`probit` with the settings of a learner that has the same, or with its own."""
+    if not isinstance(learner, Probit | ProbitDiagonal):
         return Probit()
     return Probit(**{each.name: getattr(learner, each.name) for each in fields(Probit) if each.init})
 

@@ -35,15 +35,13 @@ from scipy.special import ndtri
 
 from kaczmatch.core.compiled import compiled
 from kaczmatch.core.swipes import SwipeLog
-from kaczmatch.core.vectors import Integers, Matrix, unit_rows
-from kaczmatch.learners.belief.probit import Probit
-from kaczmatch.learners.belief.probit_traits import ProbitTraits
+from kaczmatch.core.vectors import Integers, Matrix, Vector, unit_rows
+from kaczmatch.learners.belief.gaussian import Probit, ProbitTraits
+from kaczmatch.learners.belief.kernels import answer_likelihood
 from kaczmatch.learners.logs.progressive import progressive_predictions
 from kaczmatch.learners.population.prior_fit import fit_prior
-from kaczmatch.learners.population.taste_directions import TasteDirections, signs
 from kaczmatch.learners.population.trait_log import SiteLog
-from kaczmatch.learners.population.traits import LARGEST_FITTED, TraitModel, guard_site
-from kaczmatch.learners.population.user_posteriors import UserSwipes, trait_posteriors
+from kaczmatch.learners.population.traits import LARGEST_FITTED, LEAST_RANDOM_SHARE, TraitModel, guard_site
 from kaczmatch.learners.prior import Prior
 from kaczmatch.runner.contract import Runner
 from kaczmatch.runner.local import LocalRunner
@@ -52,6 +50,10 @@ ROUNDS: Final = 20  # and no more: P₀ shrinks with rounds
 _WIDER: Final = (1.0, 1.5, 2.2, 3.3, 5.0, 7.5, 11.0)  # P₀, at the end
 _HISTORY: Final = 10.0  # swipes at which a user counts half
 _NEUTRAL: Final = 200.0  # people without a liking for any tag beyond W, who are counted in
+_INNER: Final = 3  # steps of a user's mean in a round
+_DOUBT: Final = 0.5  # the share of S that users hear
+_AXES_ROUNDS: Final = 20
+_LEAST_REST: Final = 0.02  # of a tag's variance, which its own weight keeps
 # Parts follow from the log alone, and so results do not depend on the number of workers.
 _USERS: Final = 128
 _CANDIDATES: Final = 4_096
@@ -99,7 +101,7 @@ def _most_likely(fit: _Fit, sites: SiteLog) -> Prior:
     log, together, best = fit.log, fit.directions(), _Width()
     model = TraitModel(learner=fit.learner, prior=fit.prior(best, together), half_life_days=math.inf)
     after: Integers = np.full(len(log), np.iinfo(np.int64).max)
-    seen = log.with_appeal(
+    seen = log.with_others(
         sites.traits_at(model, model.expected(log.features), viewer=fit.user, candidate=fit.candidate, at=after)
     )
 
@@ -150,14 +152,14 @@ class _Fit:
         self.means = np.tile(self.m0, (self.users, 1))
         self.covariances = np.zeros((self.users, self.n, self.n))
 
-    def directions(self) -> TasteDirections:
+    def directions(self) -> tuple[Matrix, Vector]:
         """In which tastes over tags go together, as many as the learner has, or as there are tags."""
         d, many = self.log.dimensions, min(self.learner.directions, self.log.dimensions)
         covariance = np.eye(d)
         if many:
             covariance = np.asarray(fit_prior(Probit(), self.log, neutral=np.zeros(d)).covariance)[:d, :d]
         sd = np.sqrt(np.diag(covariance))
-        return TasteDirections.of(covariance / np.outer(sd, sd), many)
+        return taste_directions(covariance / np.outer(sd, sd), many)
 
     def _first_traits(self, k: int) -> Matrix:
         """The candidates' mean residual, then the leading directions of what is left, each with variance 1."""
@@ -184,25 +186,39 @@ class _Fit:
         parts = [range(first, min(first + _USERS, self.users)) for first in range(0, self.users, _USERS)]
         return self.runner.fold(lambda part: [function(place) for place in part], parts, iadd, [])
 
-    def _swipes_of(self, place: int) -> UserSwipes:
-        one, label = self.candidate[self.rows_of[place]], self.label[self.rows_of[place]]
-        return UserSwipes(self.x[one], self.z[one], self.doubt[one], label)
-
     def hear_users(self) -> None:
-        """Every user's posterior, given the candidates'."""
-        inverse = np.linalg.inv(self.p0)
+        """Every user's M and C, given the candidates and the mean of the round before."""
+        k, inverse = self.learner.traits, np.linalg.inv(self.p0)
         pull = inverse @ self.m0
-        found = self._of_all_users(lambda place: self._swipes_of(place).posterior(self.means[place], inverse, pull))
-        for place, (mean, covariance) in enumerate(found):
+
+        def posterior(place: int) -> tuple[Vector, Matrix]:
+            one, y, m = self.candidate[self.rows_of[place]], self.label[self.rows_of[place]], self.means[place]
+            phi = np.hstack([self.x[one], self.z[one]])
+            precision = inverse + phi.T @ phi
+            precision[range(-k, 0), range(-k, 0)] += _DOUBT * self.doubt[one].sum(axis=0)
+            covariance = np.linalg.inv(precision)
+            for _ in range(_INNER):
+                mu = phi @ m
+                m = covariance @ (pull + phi.T @ (mu + y * _slope(y * mu)))
+            return m, np.asarray(covariance, np.float64)
+
+        for place, (mean, covariance) in enumerate(self._of_all_users(posterior)):
             self.means[place], self.covariances[place] = mean, covariance
 
     def _evidence(self) -> tuple[Matrix, NDArray[np.float64]]:
         """Of each row (l − w·x̃ − c) M − C·(x̃, 1), and of each user MMᵀ + C over traits."""
         k = self.learner.traits
         found = np.empty((len(self.label), k))
-        of_all = self._of_all_users(lambda place: self._swipes_of(place).evidence(self.means[place], self.covariances[place]))
-        for rows, evidence in zip(self.rows_of, of_all, strict=True):
-            found[rows] = evidence
+
+        def evidence(place: int) -> Matrix:
+            one, y, m = self.candidate[self.rows_of[place]], self.label[self.rows_of[place]], self.means[place]
+            base = self.x[one] @ m[:-k]
+            mu = base + self.z[one] @ m[-k:]
+            latent = mu + y * _slope(y * mu)
+            return np.asarray((latent - base)[:, None] * m[-k:] - self.x[one] @ self.covariances[place, :-k, -k:])
+
+        for rows, said in zip(self.rows_of, self._of_all_users(evidence), strict=True):
+            found[rows] = said
         v = self.means[:, -k:]
         return found, v[:, :, None] * v[:, None, :] + self.covariances[:, -k:, -k:]
 
@@ -216,8 +232,9 @@ class _Fit:
 
         def heard(first: int) -> list[tuple[Matrix, Matrix]]:
             part = slice(first, first + _CANDIDATES)
-            squares = np.asarray(ones[part] @ raters).reshape(-1, k, k)
-            return [trait_posteriors(squares, self.x[part] @ self.trait_map + sums[part])]
+            squares, pull = np.asarray(ones[part] @ raters).reshape(-1, k, k), self.x[part] @ self.trait_map + sums[part]
+            z = np.linalg.solve(squares + np.eye(k), pull[:, :, None])[:, :, 0]
+            return [(np.asarray(z, np.float64), 1.0 / (1.0 + np.diagonal(squares, axis1=1, axis2=2)))]
 
         parts = self.runner.fold(heard, range(0, many, _CANDIDATES), iadd, list[tuple[Matrix, Matrix]]())
         self.z, self.doubt = (np.concatenate(one) for one in zip(*parts, strict=True))
@@ -245,16 +262,16 @@ class _Fit:
         kept[d:, d:] = symmetric[d:, d:]
         return kept
 
-    def prior(self, width: _Width, together: TasteDirections) -> Prior:
+    def prior(self, width: _Width, together: tuple[Matrix, Vector]) -> Prior:
         """(w, c', v) as fitted, wider, with directions of tags between, and c = c' − centre Σ w."""
-        d, directions, many = self.log.dimensions, self.learner.directions, together.loadings.shape[1]
+        (loadings, alone), d, directions = together, self.log.dimensions, self.learner.directions
         wider = np.sqrt(np.r_[np.full(d, width.tags), np.full(1 + self.learner.traits, width.rest)])
         fitted = np.r_[: d + 1, d + 1 + directions : self.n + directions]
         mean, covariance = np.zeros(self.n + directions), np.eye(self.n + directions) * width.tags
         mean[fitted], covariance[np.ix_(fitted, fitted)] = self.m0, self.p0 * np.outer(wider, wider)
-        covariance[range(d), range(d)] *= together.rest
+        covariance[range(d), range(d)] *= alone
         mapped = np.zeros((d + 1, directions + self.learner.traits))
-        mapped[:d, :many] = np.sqrt(np.diag(self.p0)[:d, None]) * together.loadings
+        mapped[:d, : loadings.shape[1]] = np.sqrt(np.diag(self.p0)[:d, None]) * loadings
         mapped[:, directions:] = self.trait_map
         mapped[d] -= self.centre * mapped[:d].sum(axis=0)
         apart = np.eye(len(mean))
@@ -290,3 +307,28 @@ def _guard_rows(precision: Matrix, shift: Matrix, expected: Matrix, candidate: I
     for i in range(precision.shape[0]):
         for k in range(precision.shape[1]):
             guard_site(precision[i, k], shift[i, k], LARGEST_FITTED, expected[candidate[i], k], 1.0, sites[i], k)
+
+
+@compiled
+def _slope(t: Vector) -> Vector:
+    """g of each answer, with the share of coin tosses that sites expect."""
+    found = np.empty(len(t))
+    for i in range(len(t)):
+        found[i] = answer_likelihood(t[i], LEAST_RANDOM_SHARE)[1]
+    return found
+
+
+def taste_directions(correlations: Matrix, many: int) -> tuple[Matrix, Vector]:
+    """So many factors of the correlations of tastes over tags, R = UUᵀ + ψ, by principal axes: U and ψ."""
+    rest = 1.0 / np.diag(np.linalg.inv(correlations))
+    loadings = np.zeros((len(correlations), many))
+    for _ in range(_AXES_ROUNDS if many else 0):
+        size, axes = np.linalg.eigh(correlations - np.diag(rest))
+        loadings = (axes * np.sqrt(np.maximum(size, 0.0)))[:, : -1 - many : -1]
+        rest = np.maximum(1.0 - np.sum(loadings**2, axis=1), _LEAST_REST)
+    return loadings * signs(loadings), rest if many else np.ones(len(rest))
+
+
+def signs(columns: Matrix) -> Vector:
+    """By which the largest entry of each column becomes positive: a direction and its opposite are one."""
+    return np.asarray(np.sign(columns[np.argmax(np.abs(columns), axis=0), np.arange(columns.shape[1])]), np.float64)

@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kaczmatch.core.compiled import compiled
-from kaczmatch.core.errors import InvalidInput
 from kaczmatch.core.swipes import SwipeLog
 from kaczmatch.core.vectors import Integers, Matrix, Vector
-from kaczmatch.learners.belief.trait_kernels import forget, swipe
+from kaczmatch.learners.belief.kernels import forget, swipe
 from kaczmatch.learners.contract import start_working_cells
 from kaczmatch.learners.kernels import TASTE_CHANGED, decay_factor
+from kaczmatch.learners.population.appeal import pair_places
 from kaczmatch.learners.population.traits import Sites, Sums, TraitModel, age_factor, read_traits, write_site
 
 _NEVER: Final = -(2**62)
@@ -64,7 +64,7 @@ class SiteLog:
             np.argsort(at, kind="stable"),
             at,
             candidate,
-            _places(pairs, np.where(viewer < 0, -1, viewer * many + candidate)),
+            pair_places(pairs, np.where(viewer < 0, -1, viewer * many + candidate)),
             np.ascontiguousarray(expected),
             model.half_life,
             model.reference,
@@ -87,11 +87,10 @@ def follow_traits(model: TraitModel, log: SwipeLog, user: Integers, start: SiteL
 
     A swipe sees what is strictly earlier. `start` are sites that everybody sees from the beginning.
     """
-    if log.candidate_row is None or log.at is None:
-        raise InvalidInput("log", "traits need to know who was swiped and when: give candidate, candidates and at")
+    rated, when = log.candidates_and_times()
     learner, many = model.learner, len(log.features)
     start = SiteLog.empty(learner.traits) if start is None else start
-    pairs, pair = np.unique(np.r_[user * many + log.candidate_row, start.rater * many + start.candidate], return_inverse=True)
+    pairs, pair = np.unique(np.r_[user * many + rated, start.rater * many + start.candidate], return_inverse=True)
     totals = np.zeros((many, 2 * learner.traits), np.int64)
     own = np.zeros((len(pairs), 2 * learner.traits), np.int64)
     np.add.at(totals, start.candidate, start.sites)
@@ -100,10 +99,10 @@ def follow_traits(model: TraitModel, log: SwipeLog, user: Integers, start: SiteL
     users = int(user.max(initial=-1)) + 1
     found = FollowedLog(np.empty((len(user), learner.said_width)), np.empty((len(user), 2 * learner.traits), np.int32))
     _follow(
-        np.lexsort((np.arange(len(user)), log.at)),
-        log.at,
+        np.argsort(when, kind="stable"),
+        when,
         user,
-        log.candidate_row,
+        rated,
         pair[: len(user)].astype(np.int64),
         log.label,
         log.features,
@@ -121,14 +120,6 @@ def follow_traits(model: TraitModel, log: SwipeLog, user: Integers, start: SiteL
         found.sites,
     )
     return found
-
-
-def _places(pairs: Integers, wanted: Integers) -> Integers:
-    """Where each wanted pair stands among the sorted pairs; one past the end where it does not."""
-    place = np.searchsorted(pairs, wanted)
-    inside = np.minimum(place, max(len(pairs) - 1, 0))
-    known = (wanted >= 0) & (place < len(pairs)) & (pairs[inside] == wanted) if len(pairs) else np.zeros(len(wanted), np.bool_)
-    return np.where(known, place, len(pairs)).astype(np.int64)
 
 
 @compiled

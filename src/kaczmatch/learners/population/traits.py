@@ -38,9 +38,8 @@ from kaczmatch.core.labels import Label, sign
 from kaczmatch.core.moments import microsecond
 from kaczmatch.core.tags import Features
 from kaczmatch.core.vectors import Matrix, Vector
-from kaczmatch.learners.belief.behaviour import BEHAVIOUR_CELLS
-from kaczmatch.learners.belief.probit_traits import ProbitTraits
-from kaczmatch.learners.belief.trait_kernels import score_moments, trait_coordinates
+from kaczmatch.learners.belief.gaussian import ProbitTraits
+from kaczmatch.learners.belief.kernels import ALPHA, BEHAVIOUR, answer_likelihood, coordinates, score_moments, trait_variance
 from kaczmatch.learners.contract import start_working_cells
 from kaczmatch.learners.prior import Prior, expect_traits
 from kaczmatch.learners.state import State, feature_rows
@@ -152,7 +151,16 @@ class TraitModel:
         found = np.empty(2 * self.learner.traits, np.int32)
         size = age_factor(microsecond(at) - self.reference, self.half_life)
         start = start_working_cells(self.learner, self.prior, state.dimensions)
-        write_site(state.cells, start, rows[0], self._expected(rows)[0], sign(label), self.learner.parameters, size, found)
+        write_site(
+            self.learner.expand(state.cells, state.dimensions),
+            start,
+            rows[0],
+            self._expected(rows)[0],
+            sign(label),
+            self.learner.parameters,
+            size,
+            found,
+        )
         return found
 
     def shown(self, features: Features, traits: CandidateTraits, at: datetime | float, *, own: Sites | None = None) -> Vector:
@@ -191,45 +199,36 @@ def age_factor(passed: int, half_life: float) -> float:
 
 @compiled
 def write_site(
-    cells: Vector, start: Vector, features: Vector, expected: Vector, label: float, parameters: Vector, size: float, site: Sites
+    work: Vector, start: Vector, features: Vector, expected: Vector, label: float, parameters: Vector, size: float, site: Sites
 ) -> None:
-    """Λ and H of one decision, guarded, as whole numbers. `start` are the cells of an account without history."""
+    """Λ and H of one decision, guarded, as whole numbers. `start` are the working cells of an account without history."""
     traits, from_tags = site.shape[0] // 2, expected.shape[0]
     directions = from_tags - traits
     said = np.ones(from_tags + traits)
     said[:from_tags] = expected
-    x = trait_coordinates(features, said, traits, directions)
+    x = coordinates(features, said, parameters)
     n = x.shape[0]
     if n == 0:
         site[:] = 0
         return
-    alone = 0 if parameters[3] > 0.0 else features.shape[0]
-    score, spread, _ = score_moments(cells, x, said, traits, alone)
-    new_score, new_spread, _ = score_moments(start, x, said, traits, alone)
-    random_share = max(cells[-BEHAVIOUR_CELLS], LEAST_RANDOM_SHARE)
-    root, new_root = math.sqrt(spread + parameters[0]), math.sqrt(new_spread + parameters[0])
+    score, spread, _ = score_moments(work, x, said, parameters)
+    new_score, new_spread, _ = score_moments(start, x, said, parameters)
+    random_share = max(work[-BEHAVIOUR], LEAST_RANDOM_SHARE)
+    root, new_root = math.sqrt(spread + parameters[ALPHA]), math.sqrt(new_spread + parameters[ALPHA])
     t = label * score / root
-    g = _slope(t, random_share)
+    g = answer_likelihood(t, random_share)[1]
     h = max(0.0, g * (g + t)) / (root * root)
-    loud = _slope(-abs(t), random_share) / root
-    new_loud = _slope(-abs(new_score / new_root), LEAST_RANDOM_SHARE) / new_root
+    loud = answer_likelihood(-abs(t), random_share)[1] / root
+    new_loud = answer_likelihood(-abs(new_score / new_root), LEAST_RANDOM_SHARE)[1] / new_root
     for k in range(traits):
         i = n - traits + k
-        weight, row = cells[i], i - alone
-        usual = math.sqrt(start[i] * start[i] + start[n + alone + row * (row + 3) // 2])
+        weight = work[i]
+        usual = math.sqrt(start[i] * start[i] + trait_variance(start, n, i, parameters))
         precision = h * weight * weight / (1.0 - h * weight * weight)
         trait = expected[directions + k]
         shift = (trait + label * g * weight / root) * (1.0 + precision) - trait
         heard = min(1.0, new_loud * usual / max(loud * abs(weight), 1e-300))
         guard_site(heard * precision, heard * shift, LARGEST_PRECISION, trait, size, site, k)
-
-
-@compiled
-def _slope(t: float, random_share: float) -> float:
-    """g: how much an answer with this margin says."""
-    density = math.exp(-0.5 * t * t) / math.sqrt(2.0 * math.pi)
-    mass = 0.5 * math.erfc(-t / math.sqrt(2.0))
-    return (1.0 - random_share) * density / (0.5 * random_share + (1.0 - random_share) * mass)
 
 
 @compiled

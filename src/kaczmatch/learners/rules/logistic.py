@@ -67,7 +67,7 @@ class Logistic(ImmediateLearner, ProbabilisticLearner):
         x, y = np.append(unit(candidate.features), 1.0), sign(label)
         return cells + self.eta * y * float(expit(-y * (cells @ x))) * x
 
-    def probability(self, state: State, features: Features, appeal: ArrayLike = 0.0) -> Scores:
+    def probability(self, state: State, features: Features, others: ArrayLike = ()) -> Scores:
         w, b = self._checked_state(state).cells[:-1], state.cells[-1]
         likely = expit(unit_rows(feature_rows(features, state)) @ w + b)
         return in_shape_of(likely, features)

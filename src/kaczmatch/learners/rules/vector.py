@@ -50,7 +50,7 @@ class VectorLearner(Learner):
         return cells[:dimensions]
 
     @final
-    def score(self, state: State, features: Features, appeal: ArrayLike = 0.0) -> Scores:
+    def score(self, state: State, features: Features, others: ArrayLike = ()) -> Scores:
         return in_shape_of(matvec(unit_rows(feature_rows(features, state)), self.direction(state)), features)
 
     @property

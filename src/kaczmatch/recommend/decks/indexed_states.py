@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from kaczmatch.core.errors import InvalidInput
 from kaczmatch.core.vectors import Vector
-from kaczmatch.learners.belief.probit_traits import ProbitTraits
+from kaczmatch.learners.belief.gaussian import ProbitTraits
 from kaczmatch.learners.contract import Learner
 from kaczmatch.learners.prior import Prior
 from kaczmatch.learners.state import State, StateRows
@@ -130,7 +130,7 @@ class IndexedStates(StatesByNumber):
             return {}
         with self.index.reading() as view:
             rows = view.candidate_rows(view.numbers(ids))
-            return dict(zip(rows.ids(), rows.appeal, strict=True))
+            return dict(zip(rows.ids(), rows.others, strict=True))
 
     def forget(self, *ids: Hashable) -> None:
         """Take people and their states out. Somebody else may get the number of one, so the state goes first."""

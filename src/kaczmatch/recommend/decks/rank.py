@@ -36,7 +36,7 @@ def rank(
     now: datetime,
     rng: np.random.Generator,
     fused_by: str | None = None,
-    appeal: ArrayLike | None = None,
+    others: ArrayLike = (),
     blocked: Collection[Hashable] = (),
     answers: Answers = Answers(),  # noqa: B008
     cooldown: timedelta = COOLDOWN,
@@ -65,10 +65,10 @@ def rank(
     rows = np.flatnonzero(ok).tolist()
     if not rows:
         return RankedCandidates((), tuple(left_out))
-    appeals = np.zeros(len(candidates)) if appeal is None else np.asarray(appeal, np.float64)
-    if len(appeals) != len(candidates):
-        raise InvalidInput("appeal", f"has {len(appeals)} values for {len(candidates)} candidates")
+    said = np.asarray(others, np.float64) if np.size(others) else np.empty((len(candidates), 0))
+    if len(said) != len(candidates):
+        raise InvalidInput("others", f"has {len(said)} rows for {len(candidates)} candidates")
     features = np.array([candidates[row].features for row in rows])
-    scores = fuse(viewer.forward(features, appeals[rows]), viewer.backward([states[row] for row in rows]))
+    scores = fuse(viewer.forward(features, said[rows]), viewer.backward([states[row] for row in rows]))
     order = descending(scores, rng).tolist()
     return RankedCandidates(tuple((candidates[rows[i]].id, float(scores[i])) for i in order), tuple(left_out))

@@ -12,6 +12,7 @@ import numpy as np
 
 from kaczmatch.core.errors import InvalidInput, check_integer
 from kaczmatch.core.vectors import Vector
+from kaczmatch.learners.belief.gaussian import ProbitTraits
 from kaczmatch.learners.state import State, StateRows
 from kaczmatch.recommend.decks.dealing import Deal, WeightedPool, deal, first_stage, max_uniform_cards
 from kaczmatch.recommend.decks.deck import Card, Deck, Reason, SimulatedDeck
@@ -100,7 +101,7 @@ class Recommender:
             Card(ids[i], how[i][0], how[i][1], propensities[i], mutual[i])
             for i in descending(own if self.private_order else scores, rng).tolist()
         ]
-        traits = dict(zip(ids, shown.appeal, strict=True)) if shown.appeal.ndim == 2 else {}
+        traits = dict(zip(ids, shown.others, strict=True)) if isinstance(self.index.learner, ProbitTraits) else {}
         return Deck(tuple(cards), self.policy.slug, plan, draft.eligible, min_propensity=dealt.min_propensity, traits=traits)
 
     def simulate(
@@ -136,11 +137,11 @@ class Recommender:
             ids, again, among = (draft.ids(rows) for rows in (shown, draft.again, known))
         propensities = dict(zip(among, dealt.propensity_of(known.numbers).tolist(), strict=True)) | dict.fromkeys(again, 1.0)
         known = known.concatenate(draft.again)
-        scores = viewer.forward(known.features, known.appeal).tolist() if len(known) else []
+        scores = viewer.forward(known.features, known.others).tolist() if len(known) else []
         forward = dict(zip([*among, *again], scores, strict=True))
         return SimulatedDeck(
             tuple(ids),
-            viewer.forward(shown.features, shown.appeal) if len(shown) else np.empty(0),
+            viewer.forward(shown.features, shown.others) if len(shown) else np.empty(0),
             np.array([propensities.get(person, 0.0) for person in asked]),
             np.array([forward.get(person, 0.0) for person in asked]),
         )
@@ -275,7 +276,7 @@ class _DeckInProgress:
             self.viewer,
             fusion(self.recommender.fusion),
             squared_norms=people.squared_norms,
-            features=lambda: (people.features, people.appeal),
+            features=lambda: (people.features, people.others),
             states=lambda: self._states_of(people),
             capped=bits_at(self.over_cap, people.numbers),
         )

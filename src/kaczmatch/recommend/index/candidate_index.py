@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from kaczmatch.core.errors import InvalidInput
-from kaczmatch.core.swipes import check_appeal
+from kaczmatch.core.swipes import check_others
 from kaczmatch.core.vectors import Matrix, Vector, as_matrix, problem_with, usable_rows
 from kaczmatch.learners.contract import Learner
 from kaczmatch.learners.prior import Prior
@@ -21,7 +21,7 @@ from kaczmatch.recommend.index import storage
 from kaczmatch.recommend.index.checked_files import Damaged
 from kaczmatch.recommend.index.chunks import ChunkTable
 from kaczmatch.recommend.index.columns import CHUNK, Array, IndexColumns, profile_rows, read_rows, without_terms
-from kaczmatch.recommend.index.compact_state import CompactState, said_columns, typical_quadratic_form, viewer_weights
+from kaczmatch.recommend.index.compact_state import CompactState, said_columns, typical_form, viewer_weights
 from kaczmatch.recommend.index.id_numbers import IdNumbers
 from kaczmatch.recommend.index.membership import PersonNumbers
 from kaczmatch.recommend.index.read_write_lock import ReadWriteLock
@@ -58,7 +58,7 @@ class CandidateIndex:
         self._tag_coordinates = _coordinates(vocabulary, is_tag=True)
         self._feature_coordinates = _coordinates(vocabulary, is_tag=False)
         self._table = ChunkTable(len(self._tag_coordinates), len(self._feature_coordinates), *said_columns(learner))
-        self._typical_form = typical_quadratic_form(learner, vocabulary)
+        self._typical_form = typical_form(learner, vocabulary)
         self._start = CompactState.of(learner, [learner.start(self.prior)], self._typical_form)
 
     def __len__(self) -> int:
@@ -86,7 +86,7 @@ class CandidateIndex:
         )
 
     def upsert(self, *profiles: Profile) -> None:
-        """Add people or change their profiles. People who are there already keep their state and appeal."""
+        """Add people or change their profiles. People who are there already keep their state, and what others said of them."""
         self.upsert_columns(FilterColumns.from_profiles(profiles, self.schema), [profile.features for profile in profiles])
 
     def upsert_columns(self, candidates: FilterColumns, features: ArrayLike) -> None:
@@ -151,18 +151,18 @@ class CandidateIndex:
             compact = CompactState.of(self.learner, [state for _, state in here], self._typical_form)
             self._table.set_columns(places, {name: column[..., which] for name, column in compact.columns().items()})
 
-    def set_appeal(self, appeal: Mapping[Hashable, float | Vector]) -> None:
-        """Replace the appeal of people (log-odds), or their traits and doubts. Unknown identifiers are ignored."""
+    def set_others(self, others: Mapping[Hashable, Vector]) -> None:
+        """Replace what others said of people, a row each. Unknown identifiers are ignored."""
         with self.changing():
-            here = self._numbered(appeal)
+            here = self._numbered(others)
             if here:
                 places, which = self._table.places_of_all(np.array([number for number, _ in here]))
                 values = np.array([value for _, value in here], np.float64).reshape(len(here), -1)
-                if values.shape[1] != self._table.said + self._table.doubts:
-                    wanted = self._table.said + self._table.doubts
-                    raise InvalidInput("appeal", f"must be {wanted} numbers per person, got {values.shape[1]}")
-                check_appeal(values)
-                said, doubts = values[which, : self._table.said].T, values[which, self._table.said :].T
+                if values.shape[1] != self._table.said_width:
+                    raise InvalidInput("others", f"must be {self._table.said_width} numbers per person, got {values.shape[1]}")
+                check_others(values)
+                said, doubts = np.split(values[which].T, [self._table.said])
+                doubts = doubts[: self._table.doubts]
                 self._table.set_columns(places, {"said": said, "doubts": doubts})
 
     def _numbered(self, by_id: Mapping[Hashable, T]) -> list[tuple[int, T]]:
@@ -183,7 +183,7 @@ class CandidateIndex:
         features = _coordinates(vocabulary, is_tag=False)
         before_and_after = zip(old.terms, vocabulary.terms, strict=False)
         gone = [place for place, (was, now) in enumerate(before_and_after) if now.retired and not was.retired]
-        prior, typical = self.prior.grown(vocabulary.dimensions), typical_quadratic_form(self.learner, vocabulary)
+        prior, typical = self.prior.grown(vocabulary.dimensions), typical_form(self.learner, vocabulary)
         start = CompactState.of(self.learner, [self.learner.start(prior)], typical)
         with self._changing:
             columns = self._table.widened_columns(len(tags), len(features))
@@ -197,7 +197,7 @@ class CandidateIndex:
     def relearned(self, learner: Learner, prior: Prior) -> CandidateIndex:
         """A copy with the same profiles and appeal for another learner or prior, by which everybody is at the start.
 
-        Traits belong to a prior: they are as expected, until `set_appeal` is told what others said.
+        Traits belong to a prior: they are as expected, until `set_others` is told what others said.
         """
         other = CandidateIndex(self.vocabulary, learner, prior=prior, schema=self.schema)
         start = other._start.columns() | {"learned": np.zeros(1)}

@@ -34,6 +34,7 @@ class ChunkTable:
 
     def __init__(self, tags: int, features: int, said: int = 1, doubts: int = 0) -> None:
         self.tags, self.features, self.said, self.doubts = tags, features, said, doubts
+        self.said_width = said + max(doubts, 1)
         self.columns = IndexColumns.empty(0, tags, features, said, doubts)
         self.used = np.zeros(0, np.int32)
         self.kind = np.zeros(0, np.int32)

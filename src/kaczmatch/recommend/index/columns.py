@@ -120,7 +120,7 @@ def profile_rows(candidates: FilterColumns, features: Matrix, tags: NDArray[np.i
 def read_rows(c: IndexColumns, places: Array, tags: Array, features: Array) -> tuple[Vector, Matrix, Matrix]:
     """Of the rows at some places: squared norms, feature vectors (tags and features at their coordinates), what others said."""
     squared, traits = np.empty(len(places)), c.said.shape[1]
-    said = np.empty((len(places), traits + c.doubts.shape[1]))
+    said = np.zeros((len(places), traits + max(c.doubts.shape[1], 1)))  # appeal, which has no doubts here, has a variance of 0
     values = np.zeros((len(places), len(tags) + len(features)))
     for j in range(len(places)):
         chunk, i = places[j] // CHUNK, places[j] % CHUNK

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from kaczmatch.core.compiled import compiled_short
 from kaczmatch.core.vectors import Integers, Matrix, Vector, unit, unit_rows
-from kaczmatch.learners.belief.probit_traits import ProbitTraits
-from kaczmatch.learners.contract import BeliefLearner, Learner
-from kaczmatch.learners.state import State
+from kaczmatch.learners.belief.gaussian import ProbitTraits
+from kaczmatch.learners.contract import BeliefLearner, Learner, ScoreForm
+from kaczmatch.learners.state import State, stacked_cells
 from kaczmatch.recommend.index.columns import Array
 from kaczmatch.recommend.index.search_kernel import FORWARD, HARMONIC, MINIMUM, PRODUCT, ViewerWeights, approximate_probability
 from kaczmatch.recommend.people.vocabulary import Vocabulary
@@ -35,15 +35,16 @@ class CompactState(NamedTuple):
     random_share: Vector
 
     @classmethod
-    def of(cls, learner: Learner, states: Sequence[State], typical: Vector) -> CompactState:
-        """The uncertainty is that of a typical score: `typical` comes from `typical_quadratic_form`."""
+    def of(cls, learner: Learner, states: Sequence[State], typical: ScoreForm | None) -> CompactState:
+        """The uncertainty is that of a typical score: `typical` comes from `typical_form`."""
         n, d = len(states), states[0].dimensions
-        if not isinstance(learner, BeliefLearner):
+        if not isinstance(learner, BeliefLearner) or typical is None:
             weights = unit_rows(np.array([learner.weights(state.cells, d) for state in states]).reshape(n, d))
             return cls(weights, np.zeros(n), np.zeros((n, 1)), np.ones(n), np.zeros(n))
-        means, terms, random_share = learner.stacked_beliefs(states)
+        _, variance, random_share = learner.moments_by_user(states, typical)
+        means = stacked_cells(states)[:, : len(typical.mean)]
         said_weight = means[:, d + 1 :] if means.shape[1] > d + 1 else np.zeros((n, 1))
-        return cls(means[:, :d], means[:, d], said_weight, 1.0 / np.sqrt(terms @ typical + learner.alpha), random_share)
+        return cls(means[:, :d], means[:, d], said_weight, 1.0 / np.sqrt(variance), random_share)
 
     def columns(self) -> dict[str, Array]:
         """As columns of the index. Means are rounded to eight bits, one column per person."""
@@ -61,7 +62,7 @@ def viewer_weights(
     viewer: Viewer,
     ranked_by: str,
     start: CompactState,
-    typical: Vector,
+    typical: ScoreForm | None,
     tag_places: NDArray[np.int64],
     feature_places: NDArray[np.int64],
 ) -> ViewerWeights:
@@ -74,7 +75,9 @@ def viewer_weights(
     profile = unit(viewer.profile.features)
     own_tags = tag_places[profile[tag_places] > 0.0]
     own_features = feature_places[profile[feature_places] != 0.0]
-    said = np.resize(np.asarray(viewer.appeal, np.float32), own.said_weight.shape[1])  # without the doubts
+    said = np.zeros(own.said_weight.shape[1], np.float32)
+    if np.size(viewer.others):
+        said[:] = np.asarray(viewer.others)[: len(said)]  # without the variances
     of_start = (start.mean[0] @ profile + start.threshold[0] + start.said_weight[0] @ said) * start.certainty[0]
     return ViewerWeights(
         planes,
@@ -96,24 +99,20 @@ def viewer_weights(
     )
 
 
-def typical_quadratic_form(learner: Learner, vocabulary: Vocabulary) -> Vector:
-    """The vector whose product with what variances are made of is the variance of a score, averaged over random profiles.
-
-    They have a quarter of all tags, and standard normal features.
-    """
+def typical_form(learner: Learner, vocabulary: Vocabulary) -> ScoreForm | None:
+    """Of random profiles, which have a quarter of all tags, and standard normal features; None without a belief."""
     if not isinstance(learner, BeliefLearner):
-        return np.empty(0)
+        return None
     rng = np.random.default_rng(0)
     tags = np.array([name.is_tag for name in vocabulary.terms])
     shape = _TYPICAL, vocabulary.dimensions
     profiles = np.where(tags, rng.random(shape) < 0.25, rng.standard_normal(shape))
     traits, doubts = said_columns(learner)
-    said = [[0.0] * traits + [_TYPICAL_DOUBT] * doubts] if doubts else 0.0
-    return np.asarray(learner.variance_form(profiles, said).mean(axis=0))
+    return learner.mean_form(profiles, [[0.0] * traits + [_TYPICAL_DOUBT] * doubts] if doubts else ())
 
 
 def said_columns(learner: Learner) -> tuple[int, int]:
-    """How many numbers others say of a candidate, and how many doubts come with them: appeal has none."""
+    """How many numbers others say of a candidate, and how many variances come with them: that of appeal is 0, and not kept."""
     return (learner.directions + learner.traits, learner.traits) if isinstance(learner, ProbitTraits) else (1, 0)
 
 

@@ -64,7 +64,7 @@ class CandidateRows:
     names: IdNumbers
     squared_norms: Vector
     features: Matrix
-    appeal: Vector | Matrix  # or traits and doubts, a row each
+    others: Matrix  # what they said of each, a row per person
 
     def __len__(self) -> int:
         return len(self.numbers)
@@ -75,7 +75,7 @@ class CandidateRows:
 
     def take(self, rows: Array | slice) -> CandidateRows:
         """Some of them."""
-        return CandidateRows(self.numbers[rows], self.names, self.squared_norms[rows], self.features[rows], self.appeal[rows])
+        return CandidateRows(self.numbers[rows], self.names, self.squared_norms[rows], self.features[rows], self.others[rows])
 
     def concatenate(self, *others: CandidateRows) -> CandidateRows:
         """These and others."""
@@ -87,7 +87,7 @@ class CandidateRows:
             self.names,
             np.concatenate([one.squared_norms for one in every]),
             np.concatenate([one.features for one in every]),
-            np.concatenate([one.appeal for one in every]),
+            np.concatenate([one.others for one in every]),
         )
 
 
@@ -187,11 +187,11 @@ class IndexView:
     def candidate_rows(self, numbers: PersonNumbers) -> CandidateRows:
         """Their rows."""
         if not len(numbers):
-            nothing = np.empty(0)
-            return CandidateRows(numbers, self.ids_and_numbers, nothing, np.empty((0, sum(map(len, self._coordinates)))), nothing)
+            none = np.empty((0, sum(map(len, self._coordinates))))
+            return CandidateRows(numbers, self.ids_and_numbers, np.empty(0), none, np.empty((0, self._table.said_width)))
         table = self._table
-        norms, features, said = read_rows(table.columns, table.home[numbers], *self._coordinates)
-        return CandidateRows(numbers, self.ids_and_numbers, norms, features, said if table.doubts else said[:, 0])
+        norms, features, others = read_rows(table.columns, table.home[numbers], *self._coordinates)
+        return CandidateRows(numbers, self.ids_and_numbers, norms, features, others)
 
     def filter_columns(self, numbers: PersonNumbers) -> FilterColumns:
         """Their filter columns."""

@@ -22,7 +22,7 @@ from kaczmatch.core.errors import InvalidInput
 from kaczmatch.core.vectors import Integers, as_matrix, unit_rows
 from kaczmatch.learners.contract import BeliefLearner, Learner
 from kaczmatch.learners.state import State
-from kaczmatch.recommend.index.compact_state import CompactState, said_columns, typical_quadratic_form
+from kaczmatch.recommend.index.compact_state import CompactState, said_columns, typical_form
 from kaczmatch.recommend.index.search_kernel import Float32s
 from kaczmatch.recommend.people.filters import NO_BIRTH_DATE, FilterColumns, date_number
 from kaczmatch.recommend.people.vocabulary import Vocabulary
@@ -66,7 +66,7 @@ class PickColumns:
         vocabulary: Vocabulary,
         day: date,
         *,
-        appeal: ArrayLike | None = None,
+        others: ArrayLike = (),
         excluded: Iterable[tuple[Hashable, Hashable]] = (),
     ) -> PickColumns:
         """From profiles and states. Each excluded pair counts both ways.
@@ -79,16 +79,18 @@ class PickColumns:
             )
         values = as_matrix(features, "features")
         traits, doubts = said_columns(learner)
-        said = np.zeros((len(people), traits)) if appeal is None else np.asarray(appeal, np.float64).reshape(len(people), -1)
-        if said.shape[1] not in (traits, traits + doubts):
-            raise InvalidInput("appeal", f"must be {traits} numbers per person, got {said.shape[1]}")
+        width = traits + max(doubts, 1)
+        said = np.asarray(others, np.float64) if np.size(others) else np.zeros((len(people), width))
+        if said.shape != (len(people), width):
+            raise InvalidInput("others", f"must be {len(people)} rows of {width} numbers, got {said.shape}")
         ageless = people.born == NO_BIRTH_DATE
         age = np.where(ageless, NO_AGE, (date_number(day) - people.born.astype(np.int64)) // 10_000)
+        weights, random_share = _learned(learner, states, vocabulary)
         columns = cls(
             people.ids,
-            _weights(learner, states, vocabulary),
+            weights,
             np.column_stack([unit_rows(values), np.ones(len(values)), said[:, :traits]]).astype(np.float32),
-            _random_share(learner, states),
+            random_share,
             people.i_am,
             people.i_look_for,
             age.astype(np.int32),
@@ -155,20 +157,13 @@ def _both_ways(codes: Integers, n: int) -> tuple[NDArray[np.int32], Integers]:
     return other, begin
 
 
-def _parts(states: Sequence[State]) -> list[Sequence[State]]:
-    return [states[first : first + _STATES_AT_ONCE] for first in range(0, len(states), _STATES_AT_ONCE)]
-
-
-def _weights(learner: BeliefLearner, states: Sequence[State], vocabulary: Vocabulary) -> Float32s:
-    typical = typical_quadratic_form(learner, vocabulary)
-    parts: list[Any] = []
-    for some in _parts(states):
-        compact = CompactState.of(learner, some, typical)
+def _learned(learner: BeliefLearner, states: Sequence[State], vocabulary: Vocabulary) -> tuple[Float32s, Float32s]:
+    """Weights and random shares."""
+    typical, size = typical_form(learner, vocabulary), vocabulary.dimensions + 1 + said_columns(learner)[0]
+    weights, random_share = np.empty((len(states), size), np.float32), np.empty(len(states), np.float32)
+    for first in range(0, len(states), _STATES_AT_ONCE):
+        part = slice(first, first + _STATES_AT_ONCE)
+        compact = CompactState.of(learner, states[part], typical)
         rows = np.column_stack([compact.mean, compact.threshold, compact.said_weight])
-        parts.append((rows * compact.certainty[:, None]).astype(np.float32))
-    return np.concatenate(parts) if parts else np.empty((0, vocabulary.dimensions + 1 + said_columns(learner)[0]), np.float32)
-
-
-def _random_share(learner: BeliefLearner, states: Sequence[State]) -> Float32s:
-    parts = [learner.stacked_beliefs(some)[2] for some in _parts(states)]
-    return np.concatenate(parts).astype(np.float32) if parts else np.empty(0, np.float32)
+        weights[part], random_share[part] = rows * compact.certainty[:, None], compact.random_share
+    return weights, random_share

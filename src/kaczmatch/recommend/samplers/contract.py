@@ -46,7 +46,7 @@ class Pool:
         fuse: Fusion,
         *,
         squared_norms: Vector,
-        features: Callable[[], tuple[Matrix, Vector | Matrix]],
+        features: Callable[[], tuple[Matrix, Matrix]],
         states: Callable[[], Sequence[State]],
         capped: NDArray[np.bool_] | None = None,
     ) -> None:
@@ -68,7 +68,7 @@ class Pool:
             self.viewer,
             self._fuse,
             squared_norms=self.squared_norms[rows],
-            features=lambda: (self.features[rows], self.appeal[rows]),
+            features=lambda: (self.features[rows], self.others[rows]),
             states=tuple,
             capped=None if admirers else self.capped[rows],
         )
@@ -77,7 +77,7 @@ class Pool:
         return part
 
     @cached_property
-    def _described(self) -> tuple[Matrix, Vector | Matrix]:
+    def _described(self) -> tuple[Matrix, Matrix]:
         return self._features()
 
     @property
@@ -85,14 +85,14 @@ class Pool:
         return self._described[0]
 
     @property
-    def appeal(self) -> Vector | Matrix:
-        """What others said of each: appeal, or a row of traits and doubts."""
+    def others(self) -> Matrix:
+        """What others said of each, a row per person."""
         return self._described[1]
 
     @cached_property
     def forward(self) -> Vector:
         """Forward scores."""
-        return self.viewer.forward(self.features, self.appeal)
+        return self.viewer.forward(self.features, self.others)
 
     @cached_property
     def backward(self) -> Vector:
@@ -107,7 +107,7 @@ class Pool:
     def mutual_and_forward(self, rows: RowIndices) -> tuple[Vector, Vector]:
         """Mutual and forward scores of some rows, without computing those of all rows."""
         known = "forward" in self.__dict__
-        forward = self.forward[rows] if known else self.viewer.forward(self.features[rows], self.appeal[rows])
+        forward = self.forward[rows] if known else self.viewer.forward(self.features[rows], self.others[rows])
         return self._fuse(forward, self.backward[rows]), forward
 
 

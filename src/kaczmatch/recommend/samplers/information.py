@@ -38,11 +38,11 @@ class Information(TwoStageSampler, BeliefSampler):
 
     def draw(self, pool: Pool, size: int, rng: np.random.Generator) -> Draw:
         learner = self.require_belief(pool.viewer.learner)
-        x = learner.coordinates(pool.features, pool.appeal)
+        x = learner.coordinates(pool.features, pool.others)
         mean, covariance = x @ learner.mean(pool.viewer.state), learner.covariance(pool.viewer.state)
         px = x @ covariance
         spread = np.einsum("ij,ij->i", px, x)
-        noise = np.broadcast_to(learner.decision_noise(pool.viewer.state, pool.appeal), spread.shape)
+        noise = np.broadcast_to(learner.decision_noise(pool.viewer.state, pool.others), spread.shape)
         label_noise = learner.estimated_label_noise(pool.viewer.state)
         chosen: list[int] = []
         penalty = np.where(pool.capped, 1.0, 0.0)  # more than the information of any answer

@@ -40,10 +40,10 @@ class Mutual(BeliefSampler):
 
     def draw(self, pool: Pool, size: int, rng: np.random.Generator) -> Draw:
         learner, state = self.require_belief(pool.viewer.learner), pool.viewer.state
-        x = learner.coordinates(pool.features, pool.appeal)
+        x = learner.coordinates(pool.features, pool.others)
         scores = sample_scores(learner, state, x, self.draws, self.temper, rng)
         left = max(1.0 - self.temper**2, 0.0) * learner.score_variance(state, x)
-        left = left + learner.decision_noise(state, pool.appeal)
+        left = left + learner.decision_noise(state, pool.others)
         label_noise = np.float32(learner.estimated_label_noise(state))
         to_match_probabilities(scores, (1.0 / np.sqrt(left)).astype(np.float32), label_noise, pool.backward.astype(np.float32))
         if pool.capped.any():

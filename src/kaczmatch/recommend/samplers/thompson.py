@@ -29,6 +29,6 @@ class Thompson(BeliefSampler):
 
     def draw(self, pool: Pool, size: int, rng: np.random.Generator) -> Draw:
         learner = self.require_belief(pool.viewer.learner)
-        x = learner.coordinates(pool.features, pool.appeal)
+        x = learner.coordinates(pool.features, pool.others)
         scores = sample_scores(learner, pool.viewer.state, x, self.draws, 1.0, rng)
         return draw_by_samples(np.where(pool.capped, np.float32(-np.inf), scores), size, rng)

@@ -13,11 +13,11 @@ import numpy as np
 
 from kaczmatch.core.errors import InvalidInput
 from kaczmatch.core.moments import microsecond
-from kaczmatch.learners.belief.probit_traits import ProbitTraits
+from kaczmatch.learners.belief.gaussian import ProbitTraits
 from kaczmatch.learners.contract import Learner, ProbabilisticLearner
 from kaczmatch.learners.logs.event_fold import EventFold
+from kaczmatch.learners.population.population_fit import without_traits
 from kaczmatch.learners.population.traits import TraitModel
-from kaczmatch.learners.population.with_or_without import without_traits
 from kaczmatch.learners.prior import Prior
 from kaczmatch.learners.registry import learner
 from kaczmatch.recommend.people.vocabulary import Term, Vocabulary

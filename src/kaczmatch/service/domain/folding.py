@@ -8,7 +8,7 @@ from typing import Final, final
 
 import numpy as np
 
-from kaczmatch.core.swipes import ShownCandidate
+from kaczmatch.core.swipes import ShownCandidate, appeal_row
 from kaczmatch.core.vectors import Vector
 from kaczmatch.learners.contract import Learner
 from kaczmatch.learners.logs.event_fold import EventFold, TrackedState
@@ -67,12 +67,10 @@ class ModelFold:
             return self.fold.end_session(before, event.at, dimensions)
         return self.fold.wait(before, event.at, dimensions)
 
-    def _said(self, event: Event) -> float | Vector:
-        if self.traits is None:
-            return event.appeal
-        if event.said is None:
+    def _said(self, event: Event) -> Vector:
+        if self.traits is not None and event.said is None:
             raise LookupError(f"what others had said when {event.user!r} made swipe {event.id!r} is not there")
-        return event.said
+        return appeal_row(event.appeal) if self.traits is None else said_of(event)
 
     def replay(self, events: Iterable[Event]) -> TrackedState:
         """After all of a person's events, in their order. They know what was seen (`with_seen`)."""
@@ -111,6 +109,11 @@ class Replay:
         """From some more that were not undone."""
         for event in events:
             self.tracked = self.fold.step(self.tracked, event, repeated=self._answered.repeats(event))
+
+
+def said_of(event: Event) -> Vector:
+    """What others had said of the candidate."""
+    return appeal_row(event.appeal) if event.said is None else event.said
 
 
 def label_of(event: Event) -> int:

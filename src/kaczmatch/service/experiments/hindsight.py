@@ -15,8 +15,9 @@ from itertools import islice
 from typing import final
 
 from kaczmatch.core.moments import microsecond
+from kaczmatch.core.swipes import appeal_row
 from kaczmatch.core.vectors import Vector
-from kaczmatch.learners.belief.probit_traits import ProbitTraits
+from kaczmatch.learners.belief.gaussian import ProbitTraits
 from kaczmatch.learners.contract import Learner
 from kaczmatch.learners.logs.event_fold import EventFold
 from kaczmatch.learners.population.traits import TraitModel
@@ -132,7 +133,7 @@ class Hindsight:
             deck,
             cards,
             decisions,
-            Viewer(profile, states.fold.learner, states.state(user), self._appeal(states, user, deck.at)),
+            Viewer(profile, states.fold.learner, states.state(user), self._others(states, user, deck.at)),
             Experience(tracked.swipes, tracked.stability),
             frozenset(other for at, other in self._matched_or_blocked[user] if at <= deck.at),
             answers((other, decision, at) for other, (decision, at) in self._decided[user].items()),
@@ -164,7 +165,7 @@ class Hindsight:
         self._away.update((person.id, person) for person in away)
         states.add_people(come)
         states.remove_people(gone)
-        states.update_index({user: self._appeal(states, user, deck.at) for user in self._appeal_changed})
+        states.update_index({user: self._others(states, user, deck.at) for user in self._appeal_changed})
         self._appeal_changed.clear()
         return states
 
@@ -203,10 +204,11 @@ class Hindsight:
                 self._appeal_changed.add(other)
             self._counters[user] = replace(mine, swipes=mine.swipes + 1, likes=mine.likes + liked)
 
-    def _appeal(self, states: PastStates, user: str, at: datetime) -> float | Vector:
+    def _others(self, states: PastStates, user: str, at: datetime) -> Vector:
         if states.fold.traits is not None and user in self._people:
-            return states.appeal(self._people[user], at)
-        return appeal_to(self._counters.get(user, PersonCounters(user=user)), None, at, self._context.config.appeal)
+            return states.others(self._people[user], at)
+        counters = self._counters.get(user, PersonCounters(user=user))
+        return appeal_row(appeal_to(counters, None, at, self._context.config.appeal))
 
     def _fold_of(self, learner: Learner) -> ModelFold:
         current = self._context.catalogue.current(self._reader)

@@ -64,7 +64,7 @@ class PastStates:
             self._sums[candidate], self._sites[pair] = sums.plus(site), site
         return replace(event, said=said)
 
-    def appeal(self, person: Person, at: datetime) -> Vector:
+    def others(self, person: Person, at: datetime) -> Vector:
         """Traits and doubts at a moment, from all that had been said."""
         model, features = trait_model(self.fold), profile_of(person, self._vocabulary, self._schema).features
         sums = self._sums.get(person.id) or traits_of(model, None)
@@ -76,8 +76,8 @@ class PastStates:
     def state(self, user: str) -> State:
         return grown_state(self.fold, self.tracked_state(user).state, self._vocabulary)
 
-    def update_index(self, appeal: dict[Hashable, float | Vector]) -> None:
+    def update_index(self, others: dict[Hashable, Vector]) -> None:
         """Bring the index up to date with the applied events."""
         self._people.learn({user: self.tracked_state(user).state for user in self._changed})
-        self._people.index.set_appeal(appeal)
+        self._people.index.set_others(others)
         self._changed.clear()

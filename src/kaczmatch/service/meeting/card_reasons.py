@@ -12,7 +12,7 @@ from typing import Final, NamedTuple, final
 import numpy as np
 
 from kaczmatch.core.vectors import Matrix, Vector, unit_rows
-from kaczmatch.learners.belief.probit_traits import ProbitTraits
+from kaczmatch.learners.belief.gaussian import ProbitTraits
 from kaczmatch.recommend.decks.deck import Reason
 from kaczmatch.service.domain.records import Person
 from kaczmatch.service.meeting.preference_sentences import listed

@@ -18,7 +18,7 @@ from kaczmatch.service.domain.capacity import without_full
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.counting import swipes_learned_from
 from kaczmatch.service.domain.feature_snapshots import seen_features
-from kaczmatch.service.domain.folding import UNSEEN, ModelFold
+from kaczmatch.service.domain.folding import UNSEEN, ModelFold, said_of
 from kaczmatch.service.domain.impressions import was_shown
 from kaczmatch.service.domain.leaving import leaving
 from kaczmatch.service.domain.records import Decision, Event, EventKind, LatestDecision, MatchSide, Person, StoredState
@@ -71,7 +71,7 @@ class CandidateRanking:
             learned = reader.many(StoredState, [(model, person.id) for person in people])
             fold, vocabulary = known.fold, known.vocabulary
             profiles = [profile_of(person, vocabulary, self.context.config.schema) for person in people]
-            appeal = others_said(reader, self.context, fold, vocabulary, people, now)
+            others = others_said(reader, self.context, fold, vocabulary, people, now)
             free = {person.id for person in without_full(reader, people, self.context.config.schema)}
         states = [grown_state(fold, fold.decode(learned.get((model, person.id))).state, vocabulary) for person in people]
         ranking = rank(
@@ -80,7 +80,7 @@ class CandidateRanking:
             states,
             now=now,
             rng=self.fresh_rng(),
-            appeal=appeal,
+            others=others,
             blocked=hidden,
             answers=answers((one.candidate, one.decision, one.at) for one in decided),
             cooldown=self.context.config.cooldown,
@@ -117,7 +117,7 @@ class CandidateRanking:
             user=np.zeros(len(swipes), np.int64),
             label=[1 if event.decision == Decision.LIKE else -1 for event in swipes],
             features=[unpacked(seen_features(event), vocabulary.dimensions) for event in swipes],
-            appeal=np.array([event.appeal if event.said is None else event.said for event in swipes]),
+            others=np.array([said_of(event) for event in swipes]),
         )
         explanation = explain(viewer, features, vocabulary, log, prior=known.fold.prior.grown(vocabulary.dimensions))
         named = [(swipes[row], part) for row, part in explanation.swipes]

@@ -30,7 +30,7 @@ from kaczmatch.service.domain.records import (
 from kaczmatch.service.domain.store import Reader
 from kaczmatch.service.meeting.generation import Generation, generation_of
 from kaczmatch.service.meeting.index_loading import AT_ONCE, IndexLoading
-from kaczmatch.service.meeting.others_said import appeals, others_said
+from kaczmatch.service.meeting.others_said import others_said, said_as_appeal
 from kaczmatch.service.meeting.presence import in_decks, newly_away, today
 from kaczmatch.service.meeting.profiles import profile_of
 
@@ -83,7 +83,7 @@ class ServingIndex(IndexLoading):
         judged = {event.candidate for event in events if event.candidate is not None} - changed
         self._update_people(sorted(changed))
         self._update(sorted(swiped), self._load_states)
-        self._update(sorted(judged), self._set_appeal)
+        self._update(sorted(judged), self._set_others)
         self._changes, self._events = changes_read, events_read  # not before: after an outage all of it is applied again
         return len(changed | swiped | judged)
 
@@ -161,7 +161,7 @@ class ServingIndex(IndexLoading):
             with self.context.store.read() as reader:
                 page = reader.find(new.loading, model=new.model, after=(new.model, new.reached), limit=_BESIDE)
                 self._learn(reader, [one for one in page if isinstance(one, StoredState)], new)
-                self._set_appeal(reader, [one.user for one in page if isinstance(one, StoredTraits)], new)
+                self._set_others(reader, [one.user for one in page if isinstance(one, StoredTraits)], new)
             if len(page) == _BESIDE:
                 new.reached = page[-1].user
             elif new.loading is StoredState:
@@ -203,7 +203,7 @@ class ServingIndex(IndexLoading):
         index, schema, ids = generation.people.index, self.context.config.schema, [person.id for person in new]
         index.upsert(*(profile_of(person, index.vocabulary, schema) for person in new))
         self._load_states(reader, ids, generation)
-        self._set_appeal(reader, ids, generation)
+        self._set_others(reader, ids, generation)
 
     def _load_states_of(self, users: Sequence[str]) -> None:
         self._update(users, self._load_states)
@@ -216,16 +216,16 @@ class ServingIndex(IndexLoading):
         here = self._here([one.user for one in states], generation)
         people.learn({one.user: fold.decode(one).state for one in states if one.user in here})
 
-    def _set_appeal(self, reader: Reader, people: Sequence[str], generation: Generation) -> None:
+    def _set_others(self, reader: Reader, people: Sequence[str], generation: Generation) -> None:
         fold, index, here = self.context.catalogue.fold(reader, generation.model), generation.people.index, [*people]
         if fold.traits is None:
-            said: Iterable[float | Vector] = appeals(reader, self.context, here, self.context.clock())
+            said = said_as_appeal(reader, self.context, here, self.context.clock())
         else:  # what tags lead to expect is a part of them
             known = self._here(people, generation)
             found = [*reader.many(Person, [(user,) for user in people if user in known]).values()]
             here = [one.id for one in found]
             said = others_said(reader, self.context, fold, index.vocabulary, found, self.context.clock())
-        index.set_appeal(dict(zip(here, said, strict=True)))
+        index.set_others(dict(zip(here, said, strict=True)))
 
     def _here(self, people: Sequence[str], generation: Generation) -> set[str]:
         """Those who are in the index."""

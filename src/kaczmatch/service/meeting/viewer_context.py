@@ -79,8 +79,8 @@ def load_viewer_context(reader: Snapshot, context: Context, known: ViewerState, 
 
 def load_viewer(reader: Reader, context: Context, known: ViewerState, now: datetime) -> Viewer:
     """A viewer with what others said of them."""
-    appeal = others_said(reader, context, known.fold, known.vocabulary, [known.person], now)[0]
-    return Viewer(known.profile, known.fold.learner, known.state, appeal)
+    others = others_said(reader, context, known.fold, known.vocabulary, [known.person], now)[0]
+    return Viewer(known.profile, known.fold.learner, known.state, others)
 
 
 def answers(decided: Iterable[tuple[str, Decision, datetime]]) -> Answers:

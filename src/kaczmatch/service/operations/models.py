@@ -10,8 +10,8 @@ from typing import Any, NamedTuple, final
 
 import numpy as np
 
-from kaczmatch.core.swipes import SwipeLog
-from kaczmatch.learners.belief.probit_traits import ProbitTraits
+from kaczmatch.core.swipes import SwipeLog, appeal_rows
+from kaczmatch.learners.belief.gaussian import ProbitTraits
 from kaczmatch.learners.contract import Learner
 from kaczmatch.learners.population.population_fit import FittedPopulation, fit_population
 from kaczmatch.learners.population.prior_fit import fit_prior
@@ -77,7 +77,7 @@ def _log_of(swipes: Sequence[_FittedSwipe], dimensions: int) -> SwipeLog:
         candidate=np.array([swipe.candidate for swipe in swipes]),
         candidates={swipe.candidate: unpacked(swipe.features, dimensions) for swipe in swipes},
         at=np.array([swipe.at for swipe in swipes], object),
-        appeal=[swipe.appeal for swipe in swipes],
+        others=appeal_rows([swipe.appeal for swipe in swipes]),
     )
 
 

@@ -94,7 +94,7 @@ class PicksJob:
             [grown_state(fold, fold.decode(learned.get((versions.model, one.id))).state, vocabulary) for one in people],
             vocabulary,
             now.astimezone(UTC).date(),
-            appeal=others_said(reader, self.context, fold, vocabulary, people, now) if people else None,
+            others=others_said(reader, self.context, fold, vocabulary, people, now) if people else (),
         )
 
     def _excluded(self) -> Iterator[tuple[str, str]]:

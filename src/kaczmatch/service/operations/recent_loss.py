@@ -8,10 +8,10 @@ from typing import Final
 import numpy as np
 
 from kaczmatch.learners.contract import ProbabilisticLearner
-from kaczmatch.learners.population.with_or_without import clearly_lower
+from kaczmatch.learners.population.population_fit import clearly_lower
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.feature_snapshots import seen_features
-from kaczmatch.service.domain.folding import UNSEEN, AnsweredPeople, ModelFold, without_undone
+from kaczmatch.service.domain.folding import UNSEEN, AnsweredPeople, ModelFold, said_of, without_undone
 from kaczmatch.service.domain.records import Decision, Event, EventKind
 from kaczmatch.service.domain.sparse_features import unpacked
 from kaczmatch.service.domain.store import Reader
@@ -66,8 +66,7 @@ def _losses(fold: ModelFold, log: Sequence[Event], first: int) -> dict[str, floa
         if teaches and event.number >= first and isinstance(fold.learner, ProbabilisticLearner):
             dimensions = max(fold.dimensions_of(event.vocabulary), tracked.state.dimensions)
             state, _ = fold.fold.brought_to(tracked, event.at, dimensions)
-            said = event.appeal if event.said is None else event.said
-            p = float(fold.learner.probability(state, unpacked(seen_features(event), dimensions), said))
+            p = float(fold.learner.probability(state, unpacked(seen_features(event), dimensions), said_of(event)))
             found[event.id] = -float(np.log(max(p if event.decision == Decision.LIKE else 1.0 - p, _SMALLEST)))
         tracked = fold.step(tracked, event, repeated=repeated)
     return found

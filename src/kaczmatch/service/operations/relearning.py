@@ -14,7 +14,7 @@ from functools import partial
 from itertools import chain
 from typing import Any, final
 
-from kaczmatch.learners.belief.probit_traits import ProbitTraits
+from kaczmatch.learners.belief.gaussian import ProbitTraits
 from kaczmatch.learners.prior import Prior
 from kaczmatch.service.domain.catalogue import BUILDING, IN_USE, REJECTED, RETIRED, learner_from, model_record
 from kaczmatch.service.domain.changes import live_processes

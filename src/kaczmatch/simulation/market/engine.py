@@ -141,7 +141,7 @@ class _Market:
             [tracked.state for tracked in self.tracked],
             town.vocabulary,
             now.date(),
-            appeal=np.array([self.heard.of(person, None, now) for person in range(len(town))]),
+            others=np.array([self.heard.of(person, None, now) for person in range(len(town))]),
             excluded=[(me, other) for me in range(len(town)) for other in (*self.likes[me], *self.passes[me])],
         )
         _, assigned = picks(columns, most, rule, runner=LocalRunner(1))
@@ -180,7 +180,7 @@ class _Market:
         self.tracked[viewer] = self.fold.end_session(tracked, now, town.vocabulary.dimensions)
         self.exposure.record(shown, now)
         self.people.learn({viewer: self.tracked[viewer].state})
-        self.people.index.set_appeal({candidate: self.heard.of(candidate, None, now) for candidate in shown})
+        self.people.index.set_others({candidate: self.heard.of(candidate, None, now) for candidate in shown})
 
     def refit(self, refits: Refits) -> None:
         """Fit the population to all that was decided, and fold everybody again under it, as the service would."""
@@ -190,7 +190,7 @@ class _Market:
         self.tracked = [found.tracked.get(place, self.fold.start) for place in range(len(self.town))]
         self.people = self.people.relearned(self.fold.learner, self.fold.prior)
         self.people.learn({place: tracked.state for place, tracked in found.tracked.items()})
-        self.people.index.set_appeal({place: self.heard.of(place, None, now) for place in range(len(self.town))})
+        self.people.index.set_others({place: self.heard.of(place, None, now) for place in range(len(self.town))})
         self._recommenders = {}
 
     def log(self) -> MarketLog:

@@ -23,4 +23,4 @@ class Popularity(TwoStageSampler):
         return 2**31 - 1  # everybody
 
     def draw(self, pool: Pool, size: int, rng: np.random.Generator) -> Draw:
-        return draw_ranked(descending(np.where(pool.capped, -np.inf, pool.appeal), rng), size)
+        return draw_ranked(descending(np.where(pool.capped, -np.inf, pool.others[:, 0]), rng), size)

@@ -10,9 +10,9 @@ from typing import Protocol, final
 
 import numpy as np
 
-from kaczmatch.core.swipes import ShownCandidate, SwipeLog
+from kaczmatch.core.swipes import ShownCandidate, SwipeLog, appeal_row, appeal_rows
 from kaczmatch.core.vectors import Integers, Matrix, Vector
-from kaczmatch.learners.belief.probit_traits import ProbitTraits
+from kaczmatch.learners.belief.gaussian import ProbitTraits
 from kaczmatch.learners.logs.event_fold import EventFold, TrackedState
 from kaczmatch.learners.population.appeal import AppealModel, AppealTracker
 from kaczmatch.learners.population.population_fit import fit_population
@@ -24,7 +24,7 @@ from kaczmatch.learners.state import State
 class Heard(Protocol):
     """What others have said of everybody so far."""
 
-    def of(self, candidate: int, viewer: int | None, now: datetime) -> float | Vector:
+    def of(self, candidate: int, viewer: int | None, now: datetime) -> Vector:
         """As the viewer hears it: without the viewer's own words."""
         ...
 
@@ -53,8 +53,8 @@ class HeardAppeal:
         for each in decided:
             self._tracker.record(each.viewer, each.candidate, each.label, each.at)
 
-    def of(self, candidate: int, viewer: int | None, now: datetime) -> float:
-        return self._tracker.appeal_of(candidate, viewer, now)
+    def of(self, candidate: int, viewer: int | None, now: datetime) -> Vector:
+        return appeal_row(self._tracker.appeal_of(candidate, viewer, now))
 
     def record(self, state: State, viewer: int, candidate: int, label: int, now: datetime) -> None:  # noqa: ARG002
         self._tracker.record(viewer, candidate, label, now)
@@ -115,7 +115,7 @@ def refit(decided: Sequence[MarketDecision], features: Matrix, refits: Refits, s
     )
     population = fit_population(log, learner=ProbitTraits(full=refits.full), traits=refits.traits, seed=seed)
     heard: Heard
-    said: Vector | Matrix
+    said: Matrix
     if isinstance(population.learner, ProbitTraits) and population.sites is not None:
         viewer: Integers = np.asarray(log.user).astype(np.int64)
         numbers: Integers = np.array(population.names, np.int64)
@@ -128,7 +128,7 @@ def refit(decided: Sequence[MarketDecision], features: Matrix, refits: Refits, s
         said = sites.traits_at(model, model.expected(features), viewer=viewer, candidate=candidate, at=now)
     else:
         heard = HeardAppeal(decided)  # anew: a refit before this one may have had traits
-        said = AppealModel().before_swipes(log)
+        said = appeal_rows(AppealModel().before_swipes(log))
     fold = EventFold(population.learner, population.prior)
     tracked: dict[int, TrackedState] = {}
     places = zip(decided, said, strict=True)

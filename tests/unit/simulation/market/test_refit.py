@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from kaczmatch.core.vectors import Matrix
-from kaczmatch.learners.belief.probit_traits import ProbitTraits
+from kaczmatch.learners.belief.gaussian import ProbitTraits
 from kaczmatch.recommend.decks.policy import Always, DeckPlan
 from kaczmatch.recommend.samplers.registry import sampler
 from kaczmatch.simulation.market import engine
