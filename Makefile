@@ -10,7 +10,9 @@ INSTALL := $(BIN)/pip install --disable-pip-version-check --progress-bar off -c 
 SHOWN := sed -u -n -e 's/^Collecting \([^ ]*\).*/  \1/p' -e 's/^Installing collected.*/  unpacking, for up to a minute/p'
 PARALLEL := --numprocesses auto # tests/conftest.py says how many workers there are, and who gets what
 
-.PHONY: serve quick test mutants check rooms sizes walk bench endure results migration docs pictures dist sbom licences release-check versions typescript clean
+unexport PYTHONDONTWRITEBYTECODE # the tests start a hundred processes, which would compile every module anew
+
+.PHONY: serve quick test mutants compiled check rooms sizes walk bench endure results migration docs pictures dist sbom licences release-check versions typescript clean
 
 serve: $(SERVICE) # make serve PORT=9000
 	@$(BIN)/kaczmatch serve --demo $(if $(PORT),--port $(PORT))
@@ -18,8 +20,12 @@ serve: $(SERVICE) # make serve PORT=9000
 quick: check # what needs no server, browser, fault or patience: a minute or so, for while you work
 	$(BIN)/pytest $(PARALLEL) -m "not (server or browser or faults or slow)" tests/unit tests/contract
 
-test: check # everything
+test: $(SERVICE) # everything; kernels are compiled while the rest is installed and checked
+	@$(MAKE) --no-print-directory --jobs 2 compiled check
 	. tests/prepare.sh && $(BIN)/pytest $(PARALLEL) --durations=25 --durations-min=5
+
+compiled: $(SERVICE)
+	@PYTHONPATH=tests $(BIN)/python -W ignore tests/worlds/compiled.py
 
 check: $(ENVIRONMENT)
 	$(BIN)/ruff format --check .

@@ -21,10 +21,8 @@ from threadpoolctl import threadpool_limits
 from kaczmatch.core.vectors import Matrix, Vector
 from kaczmatch.report.results import Table
 from kaczmatch.solvers.alias import alias_table
-from kaczmatch.solvers.block import BlockKaczmarz
 from kaczmatch.solvers.contract import Solver
-from kaczmatch.solvers.kaczmarz_plus_plus import KaczmarzPlusPlus
-from kaczmatch.solvers.randomised import RandomisedKaczmarz
+from kaczmatch.solvers.registry import solver
 from tables import add_out, tell
 
 GOAL = 1e-6  # relative error at which a system counts as solved
@@ -104,7 +102,7 @@ def rows_per_second(m: int, n: int) -> dict[str, float]:
     x = np.zeros(n)
     return {
         "kaczmatch": count
-        / best(9, lambda: RandomisedKaczmarz().solve(A, b, rng=np.random.default_rng(1), rows=count, every=count, tolerance=0.0)),
+        / best(9, lambda: solver("randomised").solve(A, b, rng=np.random.default_rng(1), rows=count, every=count, tolerance=0.0)),
         "bare loop": count / best(9, lambda: bare(A, b, order, squared, x)),
         "bare loop, fastmath": count / best(9, lambda: bare_fastmath(A, b, order, squared, x)),
         "kaczmarz-algorithms": few / best(2, lambda: kaczmarz.SVRandom.solve(A, b, tol=None, maxiter=few)),
@@ -171,9 +169,9 @@ Floor = tuple[str, float, float]
 
 def contenders(case: Problem) -> Iterator[tuple[str, float]]:
     size = min(4 * OUTLIERS, case.A.shape[1] // 2)
-    yield "randomised", seconds_of_solver(RandomisedKaczmarz(), case)
-    yield "block", seconds_of_solver(BlockKaczmarz(size=size), case)
-    yield "kaczmarz++", seconds_of_solver(KaczmarzPlusPlus(size=size), case)
+    yield "randomised", seconds_of_solver(solver("randomised"), case)
+    yield "block", seconds_of_solver(solver("block", size=size), case)
+    yield "kaczmarz++", seconds_of_solver(solver("kaczmarz++", size=size), case)
     yield "lsqr", seconds_of_krylov(lsqr, "iter_lim", case)
     yield "lsmr", seconds_of_krylov(lsmr, "maxiter", case)
     yield "lstsq", best(2, lambda: np.linalg.lstsq(case.A, case.b, rcond=None))
@@ -193,7 +191,7 @@ def passes_table() -> tuple[Table, list[Floor]]:
     rows, floors = [], []
     for name, spectrum in SPECTRA.items():
         case = problem(1000, 250, **spectrum)
-        methods = BlockKaczmarz(size=40), KaczmarzPlusPlus(size=40, momentum=False), KaczmarzPlusPlus(size=40)
+        methods = solver("block", size=40), solver("kaczmarz++", size=40, momentum=False), solver("kaczmarz++", size=40)
         found = [passes(method, case) for method in methods]
         rows.append(
             {"singular values": name} | dict(zip(("block", "kaczmarz++ without momentum", "kaczmarz++"), found, strict=True))

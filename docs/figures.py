@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import altair as alt
@@ -12,9 +13,11 @@ import kaczmatch
 from kaczmatch import Hinge
 from kaczmatch.charts.influence import influence_chart
 from kaczmatch.charts.market import market_chart
-from kaczmatch.laboratory.curves import curves_part
-from kaczmatch.laboratory.lineage import lineage_part
-from kaczmatch.laboratory.study import Laboratory, Plan
+from kaczmatch.reproduce.figures import curves_part
+from kaczmatch.reproduce.study import Plan, Reproduction
+
+sys.path.append(str(Path(__file__).parents[1] / "research"))
+from lineage import converged, figures  # a script
 
 IMAGES, RESULTS = (Path(__file__).parent / name for name in ("images", "results"))
 
@@ -75,8 +78,7 @@ def influence() -> alt.FacetChart:
 
 def honest() -> alt.TopLevelMixin:
     """Alignment over swipes under honest labels."""
-    laboratory = Laboratory(Plan(seeds=5), lambda _: None)
-    (figure,) = curves_part("honest", laboratory).figures
+    (figure,) = curves_part("honest", Reproduction(Plan(seeds=5), lambda _: None)).figures
     return figure.chart
 
 
@@ -118,7 +120,8 @@ def block_nk_noise() -> alt.TopLevelMixin:
 
 def lineage() -> None:
     """The Kaczmarz family on three systems, over passes and over time."""
-    for figure in lineage_part(Laboratory(Plan(seeds=1, users=2), lambda _: None)).figures:
+    points, _, _ = converged(seeds=1, m=600, n=60)
+    for figure in figures(points, 600, 60):
         (IMAGES / f"{figure.name}.svg").write_text(figure.svg, encoding="utf-8")
 
 

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Callable, Iterator
-from importlib import import_module
+from functools import cache
 from pathlib import Path
-from pkgutil import walk_packages
 
 import pytest
+from httpx._transports import default
 from hypothesis import HealthCheck, settings
 from xdist.scheduler import LoadScopeScheduling
 
-import kaczmatch
-from kaczmatch.app.warm_up import warm_up
 from kaczmatch.evaluation import self_test
-from kaczmatch.settings.model import PREFIX, Settings
+from kaczmatch.settings.model import PREFIX
+from kaczmatch.storage import migrating
+from worlds.compiled import compile_all
 from worlds.crowd import Crowd, make_crowd
-from worlds.postgres import postgres, postgres_url
+from worlds.postgres import new_postgres_url, postgres, postgres_url
+from worlds.stores import copying
 
 settings.register_profile("local", deadline=None, max_examples=50, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("ci", parent=settings.get_profile("local"), derandomize=True)
@@ -26,7 +28,7 @@ settings.load_profile("ci" if os.environ.get("CI") else "local")
 for name in [name for name in os.environ if name.startswith(PREFIX)]:
     del os.environ[name]  # the settings of somebody who runs the service from this shell are not meant for tests
 
-__all__ = ["postgres", "postgres_url"]  # fixtures of a real server
+__all__ = ["new_postgres_url", "postgres", "postgres_url"]  # fixtures of a real server
 
 TESTS = Path(__file__).parent
 NEEDS = {"faults": "faults", "functional/web": "browser", "functional/api": "server"}  # by folder
@@ -38,6 +40,22 @@ LONGEST_FIRST = (*TOGETHER, "tests/paper/test_reproduction", "tests/functional",
 @pytest.fixture(scope="session")
 def crowd() -> Callable[..., Crowd]:
     return make_crowd
+
+
+@pytest.fixture(autouse=True, scope="session")
+def certificates() -> Iterator[None]:
+    """Are read once. httpx reads those of all authorities for every client, which takes longer than most requests do."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(default, "create_ssl_context", cache(default.create_ssl_context))
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def tables_of_new_files(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Are copied. tests/unit/storage/test_migrations.py migrates in earnest."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(migrating, "_migrate", copying(tmp_path_factory.mktemp("tables") / "store.db"))
+        yield
 
 
 @pytest.fixture(autouse=True, scope="module")  # not of the session: pages show the whole of it
@@ -56,6 +74,18 @@ def whole_self_test(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(self_test, "MOST_REFITS", 10)
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """What is loaded stays: to look through it for garbage again and again takes a third of the collection, and of each start
+    of a service in this process."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Say what each test needs; `make quick` runs those that need nothing. The longest come first, so that no worker waits."""
     for item in items:
@@ -71,18 +101,16 @@ def uses_postgres(item: pytest.Item) -> bool:
     """By a fixture, or by a parameter that says on which store it runs."""
     parameters = item.callspec.params.values() if isinstance(item, pytest.Function) and hasattr(item, "callspec") else ()
     stores = {value for value in parameters if isinstance(value, str)}
-    return "postgres" in stores or not {"postgres", "postgres_url"}.isdisjoint(getattr(item, "fixturenames", ()))
+    return "postgres" in stores or not {"postgres", "postgres_url", "new_postgres_url"}.isdisjoint(
+        getattr(item, "fixturenames", ())
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Before the workers start, compile for all what each would have to, unless it was done by a run before."""
     if getattr(config.option, "numprocesses", None) and not hasattr(config, "workerinput"):
         config.option.loadscopereorder = False  # we have an order of our own
-        if not any(Path(kaczmatch.__path__[0]).rglob("*.nbi")):
-            for module in walk_packages(kaczmatch.__path__, "kaczmatch."):
-                if not module.name.endswith("__main__") and not {"versions", "cuda"} & set(module.name.split(".")):
-                    import_module(module.name)
-            warm_up(Settings())
+        compile_all()
 
 
 def pytest_xdist_auto_num_workers() -> int:

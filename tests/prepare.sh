@@ -1,5 +1,11 @@
 # Sourced by `make test`: what the tests need of the system, installed where we may, named where it cannot be had.
 
+# Files in memory: tests sync theirs all the time. What a power cut leaves of them is simulated.
+if [ "$(df --output=avail --block-size=1G /dev/shm 2>/dev/null | tail -n 1)" -ge 6 ] 2>/dev/null &&
+    [ "$(awk '/^MemAvailable/ { print int($2 / 1048576) }' /proc/meminfo)" -ge 10 ]; then
+    TMPDIR=$(mktemp -d /dev/shm/kaczmatch-XXXXXX) && chmod 755 "$TMPDIR" && export TMPDIR && trap 'rm -rf "$TMPDIR"' EXIT
+fi
+
 install() { # a package
     if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
         apt-get install -y --no-install-recommends "$1" >/dev/null 2>&1 ||

@@ -1,17 +1,24 @@
 """The public names, each listed once: `__init__.py` fetches a name from here when it is first used."""
 
+from .charts.influence import influence_chart as influence_chart
 from .core.errors import InvalidInput as InvalidInput
 from .core.swipes import ShownCandidate as ShownCandidate
 from .core.swipes import SwipeLog as SwipeLog
 from .core.swipes import appeal_rows as appeal_rows
 from .evaluation.evaluate import evaluate as evaluate
 from .evaluation.report import Report as Report
+from .formats.swipe_table import read_log as read_log
+from .inference.sequential import difference_sequence as difference_sequence
+from .learners.belief.gaussian import Probit as Probit
+from .learners.belief.gaussian import ProbitDiagonal as ProbitDiagonal
+from .learners.belief.gaussian import ProbitTraits as ProbitTraits
 from .learners.contract import BeliefLearner as BeliefLearner
 from .learners.contract import Learner as Learner
 from .learners.contract import ProbabilisticLearner as ProbabilisticLearner
 from .learners.logs.influence import Influence as Influence
 from .learners.logs.influence import influence as influence
 from .learners.logs.monitors import monitor_sessions as monitor_sessions
+from .learners.logs.monitors import tikhonov_step_bound as tikhonov_step_bound
 from .learners.logs.progressive import progressive_predictions as progressive_predictions
 from .learners.logs.replay import States as States
 from .learners.logs.replay import replay as replay
@@ -26,8 +33,21 @@ from .learners.population.traits import TraitModel as TraitModel
 from .learners.prior import Prior as Prior
 from .learners.registry import LEARNERS as LEARNERS
 from .learners.registry import learner as learner
+from .learners.rules.all_ones import AllOnes as AllOnes
+from .learners.rules.block_adaptive import BlockAdaptive as BlockAdaptive
+from .learners.rules.block_normalised_kaczmarz import BlockNormalisedKaczmarz as BlockNormalisedKaczmarz
+from .learners.rules.block_tikhonov_kaczmarz import BlockTikhonovKaczmarz as BlockTikhonovKaczmarz
 from .learners.rules.hinge import Hinge as Hinge
+from .learners.rules.logistic import Logistic as Logistic
+from .learners.rules.normalised_kaczmarz import NormalisedKaczmarz as NormalisedKaczmarz
+from .learners.rules.online_gradient import OnlineGradient as OnlineGradient
+from .learners.rules.passive_aggressive import PassiveAggressive as PassiveAggressive
+from .learners.rules.pegasos import Pegasos as Pegasos
+from .learners.rules.rocchio import Rocchio as Rocchio
+from .learners.rules.tikhonov_kaczmarz import TikhonovKaczmarz as TikhonovKaczmarz
+from .learners.rules.unnormalised_kaczmarz import UnnormalisedKaczmarz as UnnormalisedKaczmarz
 from .learners.state import State as State
+from .recommend.assignments.measures import measure_picks as measure_picks
 from .recommend.assignments.picks import picks as picks
 from .recommend.assignments.registry import ASSIGNMENTS as ASSIGNMENTS
 from .recommend.assignments.registry import assignment as assignment
@@ -54,11 +74,16 @@ from .recommend.people.schema import DATING as DATING
 from .recommend.people.schema import MENTORING as MENTORING
 from .recommend.people.schema import Schema as Schema
 from .recommend.people.vocabulary import Vocabulary as Vocabulary
+from .recommend.picks.columns import PickColumns as PickColumns
+from .recommend.picks.top_picks import top_picks as top_picks
 from .recommend.samplers.registry import SAMPLERS as SAMPLERS
 from .recommend.samplers.registry import sampler as sampler
 from .recommend.scoring import Viewer as Viewer
+from .runner.cluster import RayRunner as RayRunner
+from .runner.local import LocalRunner as LocalRunner
+from .runner.processes import ProcessRunner as ProcessRunner
+from .solvers.contract import Solution as Solution
 from .solvers.registry import SOLVERS as SOLVERS
 from .solvers.registry import solver as solver
-from .solvers.trace import Solution as Solution
 
 __version__: str

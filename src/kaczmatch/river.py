@@ -25,16 +25,16 @@ from kaczmatch.learners.state import State
 
 @final
 class SwipeClassifier(Classifier):
-    """The learner called `learner`, with its `settings`. A name that was never seen starts at 0.
+    """The learner called `learner`; its settings are further parameters, as in ``SwipeClassifier("tk", alpha=9)``.
 
-    Labels are True and False, or any labels of learners. Predictions are True for a like.
+    A name that was never seen starts at 0. Labels are True and False, or any labels of learners. Predictions are True for a like.
     """
 
-    def __init__(self, learner: str = "probit-diag", settings: Mapping[str, Any] | None = None) -> None:
+    def __init__(self, learner: str = "probit-diag", **settings: Any) -> None:
         self.learner = learner
-        self.settings = settings
+        self.settings = settings  # under this name River finds them
         self.state: State | None = None  # None: nothing was learned yet
-        self._rule = learner_called(learner, **(settings or {}))
+        self._rule = learner_called(learner, **settings)
         self._place: dict[Hashable, int] = {}
 
     @property

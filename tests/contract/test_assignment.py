@@ -14,7 +14,7 @@ from kaczmatch import InvalidInput
 from kaczmatch.recommend.assignments.candidate_lists import CandidateLists
 from kaczmatch.recommend.assignments.contract import AssignedPicks, PickMarket
 from kaczmatch.recommend.assignments.fair import Fair
-from kaczmatch.recommend.assignments.measures import measure
+from kaczmatch.recommend.assignments.measures import measure_picks
 from kaczmatch.recommend.assignments.registry import ASSIGNMENTS, assignment
 from kaczmatch.recommend.assignments.stable import Stable, blocking_pairs, sides
 from kaczmatch.recommend.assignments.top import Top
@@ -166,7 +166,7 @@ def test_fair_says_when_it_had_too_few_rounds() -> None:
 def test_measures_are_what_they_say(seed: int, people: int, k: int, slug: str) -> None:
     market = market_of(seed, people)
     found = assignment(slug).assign(market, k)
-    measures, chosen, likes = measure(market, found), chosen_of(found), likes_of(market.columns)
+    measures, chosen, likes = measure_picks(market, found), chosen_of(found), likes_of(market.columns)
     mutual = np.where(acceptable_of(market.lists), likes * likes.T, 0.0)
     assert measures.expected_matches == pytest.approx((mutual * (chosen | chosen.T)).sum() / 2, rel=1e-5, abs=1e-9)
     chances = mutual @ chosen  # of the row, where the column is shown
@@ -181,7 +181,7 @@ def test_fair_spreads_exposure_more_evenly_than_the_best_without_a_cap() -> None
     columns.i_am[:], columns.i_look_for[:], columns.max_squared_chord[:] = 1, 1, 9.0
     columns.youngest[:], columns.oldest[:] = 0, 150
     market = PickMarket.of(columns, 300)
-    fair, top = (measure(market, rule.assign(market, 5)) for rule in (Fair(), Top(exposure_cap=1e6)))
+    fair, top = (measure_picks(market, rule.assign(market, 5)) for rule in (Fair(), Top(exposure_cap=1e6)))
     assert fair.exposure_gini < 0.7 * top.exposure_gini
 
 

@@ -73,12 +73,14 @@ class Expected:
 @pytest.mark.parametrize("kind", ["memory", "sqlite", "postgres"])
 def test_decks_end_as_they_should(kind: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
     numbers = iter(range(1_000_000))
-    server = request.getfixturevalue("postgres") if kind == "postgres" else None
+    server, url = (request.getfixturevalue(name) if kind == "postgres" else None for name in ("postgres", "postgres_url"))
 
     def store() -> Store:
         if kind == "memory":
             return MemoryStore()
-        return SqlStore(f"sqlite:///{tmp_path}/{next(numbers)}.db" if server is None else server.new())
+        if server is not None:
+            server.clear(url)
+        return SqlStore(url or f"sqlite:///{tmp_path}/{next(numbers)}.db")
 
     @settings(
         max_examples={"memory": 25, "sqlite": 5, "postgres": 3}[kind],

@@ -326,7 +326,7 @@ def test_swipes_undos_resets_and_ends_of_sessions_at_once_leave_the_replay(
         context = contexts[thread % 2]
         swiping, undoing = Swipes(context), Undo(context)
         me, others = ("w0", ["m0", "m1", "m2"]) if thread < 2 else ("m0", ["w0", "w1", "w2"])
-        for place in range(60):
+        for place in range(24):
             swipe = Swipe(
                 user=me, id=f"s{thread}-{place}", candidate=others[place % 3], decision=("pass", "skip")[place % 2], deck=""
             )

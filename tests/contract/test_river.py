@@ -1,4 +1,4 @@
-"""River's own checks, on `SwipeClassifier` with three kinds of learners; `benchmarks/adapters.py` runs them on all."""
+"""River's own checks, on `SwipeClassifier` with three kinds of learners."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from river import evaluate, metrics
 from river.checks import yield_checks
 from river.datasets import Phishing
 
+import kaczmatch
 from kaczmatch.river import SwipeClassifier
 
 CHECKS = 42  # of River 0.26, per learner
@@ -41,6 +42,14 @@ def test_new_names_may_come_at_any_time_and_old_ones_stay_away() -> None:
     assert unknown == classifier.predict_proba_one({})
     assert classifier.state is not None
     assert classifier.state.dimensions == 3
+
+
+def test_settings_of_the_learner_are_parameters() -> None:
+    classifier = SwipeClassifier("tk", alpha=9.0).clone({"alpha": 2.0})
+    classifier.learn_one({"jazz": 1.0}, True)
+    assert classifier.state == kaczmatch.TikhonovKaczmarz(alpha=2.0).swipe(kaczmatch.TikhonovKaczmarz().start([0.0]), [1.0], True)
+    with pytest.raises(kaczmatch.InvalidInput, match="alfa"):
+        SwipeClassifier("tk", alfa=2.0)
 
 
 def test_nothing_is_learned_from_nothing() -> None:

@@ -298,10 +298,15 @@ def kind(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def urls(kind: str, request: pytest.FixtureRequest) -> Iterator[Callable[[], str]]:
-    """Addresses of empty databases, a new one each time."""
+    """Addresses of empty databases."""
     if kind == "postgres":
-        server = request.getfixturevalue("postgres")
-        yield server.new
+        server, url = request.getfixturevalue("postgres"), request.getfixturevalue("postgres_url")
+
+        def emptied() -> str:
+            server.clear(url)
+            return str(url)
+
+        yield emptied
         return
     folder = Path(tempfile.mkdtemp(prefix="kaczmatch-"))
     numbers = iter(range(1_000_000))
@@ -335,6 +340,6 @@ def test_life_goes_as_the_model_says(
             store.close()
             return SqlStore(On.address)
 
-    examples = {"memory": 60, "sqlite": 12, "postgres": 6}[kind]
+    examples = {"memory": 50, "sqlite": 8, "postgres": 3}[kind]
     how = settings(max_examples=examples, stateful_step_count=40, deadline=None, phases=[Phase.generate])
     run_state_machine_as_test(On, settings=how)

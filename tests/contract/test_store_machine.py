@@ -18,7 +18,6 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from kaczmatch.service.domain.records import Event, HeldPerson, LatestDecision, LogRecord, OutboxMessage, Record
 from kaczmatch.service.domain.store import Transaction
 from kaczmatch.storage import DuplicateKey, MemoryStore, SqlStore
-from kaczmatch.storage.schema import TABLES
 
 pytestmark = pytest.mark.slow  # many random histories
 
@@ -170,11 +169,8 @@ def test_sqlite_is_like_memory(tmp_path: Path) -> None:
 
 
 def test_postgres_is_like_memory(postgres_url: str, postgres: Any) -> None:
-    name = postgres_url.rpartition("/")[2]
-    tables = ", ".join(f'"{table.name}"' for table in TABLES.values())
-
     def emptied() -> str:
-        postgres.ask(f"TRUNCATE {tables}", name)
+        postgres.clear(postgres_url)
         return postgres_url
 
     run_state_machine_as_test(type("PostgresMachine", (Machine,), {"address": staticmethod(emptied)}), settings=rounds(8))

@@ -106,7 +106,7 @@ class Served:
         environment = kept | {f"{PREFIX}{name.upper()}": value for name, value in self._settings.items()}
         command = [*SERVE, "--port", str(port)]
         self._process = subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL)  # noqa: S603
-        wait_until(self.is_ready, "the service did not become ready")
+        wait_until(self.is_ready, "the service did not become ready", pause=0.1)
 
     def stop(self) -> None:
         if self._process is None:
@@ -199,11 +199,11 @@ def kill_worker(service: Served, cycle: int, rng: Random) -> Survived:
     return survived(service.url, told, cycle)
 
 
-def wait_until(happened: Any, otherwise: str) -> None:
+def wait_until(happened: Any, otherwise: str, pause: float = 0.005) -> None:
     deadline = time.monotonic() + PATIENCE
     while not happened():
         assert time.monotonic() < deadline, otherwise
-        time.sleep(0.005)
+        time.sleep(pause)
 
 
 def children_of(process: int) -> list[int]:

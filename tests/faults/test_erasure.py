@@ -59,7 +59,7 @@ def files(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Files]:
     if request.param == "sqlite":
         yield Files(f"sqlite:///{tmp_path}/store.db", tmp_path, tmp_path / "snapshot", lambda _: None)
         return
-    server, url = request.getfixturevalue("postgres"), request.getfixturevalue("postgres_url")
+    server, url = request.getfixturevalue("postgres"), request.getfixturevalue("new_postgres_url")
     yield Files(url, server.data, tmp_path / "snapshot", lambda words: server.ask(words, url.rpartition("/")[2]))
 
 

@@ -41,6 +41,7 @@ def loaded(service: Service) -> Iterator[dict[int, int]]:
             while not over.is_set():
                 status = client.post(f"/v1/people/{me}/pause").status_code
                 statuses[status] = statuses.get(status, 0) + 1
+                time.sleep(0.005)
 
     writers = [threading.Thread(target=write) for _ in range(2)]
     for writer in writers:
@@ -123,7 +124,8 @@ def test_readiness_stays_while_another_model_is_learned_and_loaded(tmp_path: Pat
 
         def look() -> None:
             while not over.is_set():
-                answers.add(httpx.get(f"{service.address}/v1/health/ready").status_code)
+                answers.add(service.client.get("/v1/health/ready").status_code)
+                time.sleep(0.005)
 
         looking = threading.Thread(target=look)
         looking.start()

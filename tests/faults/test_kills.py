@@ -16,7 +16,7 @@ from survival import prepare
 from victim import JOBS
 from worlds.postgres import Server
 
-KILLS, KILLS_OF_JOBS = 20, 2  # `make endure` kills by the hundred
+KILLS, KILLS_OF_JOBS = 10, 2  # `make endure` kills by the hundred
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
@@ -30,7 +30,7 @@ def children(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nursery]:
         yield made
 
 
-def test_no_acknowledged_swipe_is_lost_in_twenty_kills(
+def test_no_acknowledged_swipe_is_lost_in_ten_kills(
     url: str, children: Nursery, record_property: Callable[[str, object], None]
 ) -> None:
     rng, found = Random(1), []  # noqa: S311

@@ -16,7 +16,7 @@ from kaczmatch.service.domain.store import StoreUnavailable
 from kaczmatch.storage import SqlStore
 from processes import kept, verify, writer
 
-KILLS = 50
+KILLS = 20
 
 
 @pytest.mark.parametrize("kind", ["sqlite", "postgres"])

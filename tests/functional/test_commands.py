@@ -91,7 +91,7 @@ def test_everything_is_written_and_the_same_seed_gives_the_same_bytes(tmp_path: 
     assert other.returncode == 0, other.stderr
     one, two = tmp_path / "one", tmp_path / "two"
     names = {path.name for path in one.iterdir()}
-    for stem in ("curves-paper", "adaptive-paper", "noise-paper", "curves-honest", "cold-start", "convergence", "ceiling"):
+    for stem in ("curves-paper", "noise-paper", "curves-honest", "cold-start", "convergence", "drift"):
         assert {f"{stem}.csv", f"{stem}.json", f"{stem}.svg", f"{stem}.png"} <= names
     assert {"table-alpha.csv", "table-metrics-against-paper.csv", "claims.csv", "desiderata.csv", "report.html"} <= names
     assert len(list(one.glob("*.csv"))) > 12
@@ -162,7 +162,7 @@ def test_a_simulated_log_can_be_read_back(tmp_path: Path, ending: str) -> None:
         (["simulate", "--log", "swipes.xls"], "log: 'swipes.xls' must end in one of"),
         (["simulate", "--drift-at", "99999"], "drift_at: there are only 6400 swipes"),
         (["reproduce", "all", "--json"], "json: prints one table"),
-        (["reproduce", "ceiling", "--condition", "paper"], "condition: 'ceiling' has its own"),
+        (["reproduce", "drift", "--condition", "paper"], "condition: 'drift' has its own"),
         (["reproduce", "everything"], "'everything' is not one of"),
         (["reproduce", "noise", "--seeds", "0"], "greater than or equal to 1"),
         (["serve", "mentoring"], "'mentoring' is what a demo can be about: kaczmatch serve --demo mentoring"),

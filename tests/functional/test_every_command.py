@@ -43,8 +43,7 @@ CASES: dict[Path_, list[str]] = {
         f"evaluate {LOG} --at 3 --learner probit-diag --column decision=stars --like-from 4",
     ],
     ("reproduce",): [
-        *(f"reproduce {name} --quick --seeds 1 --users 2" for name in ("drift", "calibration", "blocks", "lineage")),
-        "reproduce stability --quick --seeds 1 --users 10",
+        "reproduce thresholds --quick --seeds 1 --users 2",
         "reproduce curves --condition honest --quick --seeds 1 --users 2 --workers 1 --json",
         "reproduce noise --quick --seeds 1 --users 2 --out out",
     ],
@@ -116,9 +115,8 @@ ELSEWHERE = {
 EXPERIMENTS_ELSEWHERE = {
     "all": "tests/functional/test_commands.py",
     **dict.fromkeys(
-        ("table-alpha", "table-metrics", "adaptive", "cold-start", "convergence", "ceiling", "claims"), "as parts of all"
+        ("table-alpha", "table-metrics", "cold-start", "blocks", "convergence", "drift", "claims"), "as parts of all"
     ),
-    "beyond": "as drift, calibration and blocks",
 }
 
 

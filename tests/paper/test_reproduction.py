@@ -7,16 +7,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+import calibration
+import ceiling
 import kaczmatch
-from kaczmatch.laboratory import published
-from kaczmatch.laboratory.blocks import blocks_part
-from kaczmatch.laboratory.calibration import calibration_part, expected_error, forecasts
-from kaczmatch.laboratory.ceiling import ceiling_part
-from kaczmatch.laboratory.claims import claims_part
-from kaczmatch.laboratory.convergence import convergence_part, settled
-from kaczmatch.laboratory.drift import drift_part
-from kaczmatch.laboratory.metrics_table import metrics_part
-from kaczmatch.laboratory.study import CHECKPOINTS, Laboratory, Plan
+from kaczmatch.reproduce import published
+from kaczmatch.reproduce.claims import claims_part
+from kaczmatch.reproduce.future_work import blocks_part, convergence_part, drift_part, settled
+from kaczmatch.reproduce.study import CHECKPOINTS, Plan, Reproduction
+from kaczmatch.reproduce.tables import metrics_part
 from kaczmatch.simulation.condition import HONEST, PAPER, PAPER_ADAPTIVE
 from kaczmatch.simulation.trace import trace
 from kaczmatch.simulation.world import with_label_noise, world
@@ -27,18 +25,19 @@ SEEDS = 3
 
 
 @pytest.fixture(scope="module")
-def laboratory() -> Laboratory:
-    return Laboratory(Plan(seeds=SEEDS), lambda _: None)
+def run() -> Reproduction:
+    return Reproduction(Plan(seeds=SEEDS), lambda _: None)
 
 
-def test_every_cell_of_the_table_of_metrics_is_reproduced(laboratory: Laboratory) -> None:
-    found = laboratory.study(PAPER)
+def test_the_table_of_metrics_is_reproduced_but_for_align_at_20_which_is_high_in_every_row(run: Reproduction) -> None:
+    found = run.metrics(PAPER)
     for name, printed in published.METRICS.items():
         assert found.mean(name, "delta_s") == pytest.approx(printed["delta_s"], abs=0.005)
         assert found.mean(name, "align_at_20") == pytest.approx(printed["align_at_20"], abs=0.02)
         assert found.mean(name, "like_rate") == pytest.approx(printed["like_rate"], abs=0.002)
-    against, _ = metrics_part("paper", laboratory).tables
-    assert {row["verdict"] for row in against.rows} == {"reproduced"}
+    against, _ = metrics_part("paper", run).tables
+    verdicts = {metric: {row["verdict"] for row in against.rows if row["metric"] == metric} for metric in published.TOLERANCE}
+    assert verdicts == {"like_rate": {"reproduced"}, "delta_s": {"reproduced"}, "align_at_20": {"near, but all high"}}
 
 
 @pytest.mark.parametrize("noise", [published.LABEL_NOISE[0], published.LABEL_NOISE[-1]])
@@ -47,7 +46,7 @@ def test_both_ends_of_the_noise_figure_are_reproduced(noise: float) -> None:
     for slug in ("block-nk", "tk", "ogd"):
         learner = kaczmatch.learner(slug)
         finals = [
-            trace(learner, with_label_noise(world(PAPER, seed), noise, seed), followed=False).alignment[:, -1].mean()
+            trace(learner, with_label_noise(world(PAPER, seed), noise), followed=False).alignment[:, -1].mean()
             for seed in range(SEEDS)
         ]
         assert np.mean(finals) == pytest.approx(published.NOISE[slug][0 if place == 0 else 1], abs=0.02)
@@ -60,8 +59,8 @@ def test_block_nk_under_adaptive_sampling_is_reproduced() -> None:
     assert np.mean([(one.labels > 0).mean() for one in found]) == pytest.approx(published.ADAPTIVE_LIKE_RATE, abs=0.02)
 
 
-def test_the_papers_labels_teach_nothing(laboratory: Laboratory) -> None:
-    found = laboratory.study(PAPER)
+def test_the_papers_labels_teach_nothing(run: Reproduction) -> None:
+    found = run.metrics(PAPER)
     assert world(PAPER, 0).likes.mean() > 0.999
     for name in published.METRICS:
         assert abs(found.mean(name, "centred_at_6400")) < 0.03
@@ -81,18 +80,18 @@ HONEST_TABLE = {
 }
 
 
-def test_the_honest_table(laboratory: Laboratory) -> None:
-    found = laboratory.study(HONEST)
+def test_the_honest_table(run: Reproduction) -> None:
+    found = run.metrics(HONEST)
     for name, expected in HONEST_TABLE.items():
         for t, value in zip(CHECKPOINTS, expected, strict=True):
             assert found.mean(name, f"align_at_{t}") == pytest.approx(value, abs=0.01), (name, t)
     assert abs(found.mean("random", "auc_at_6400") - 0.5) < 0.01
-    assert set(kaczmatch.LEARNERS) | {"nk-unit", "random"} == set(found.numbers)
+    assert set(kaczmatch.LEARNERS) | {"nk-unit", "random"} == set(found.found)
 
 
-def test_the_claims_and_their_verdicts(laboratory: Laboratory) -> None:
+def test_the_claims_and_their_verdicts(run: Reproduction) -> None:
     """Every verdict is computed; these are the ones a full run comes to."""
-    (table,) = claims_part(laboratory).tables
+    (table,) = claims_part(run).tables
     verdicts = {row["says"]: row["verdict"] for row in table.rows}
     expected = {
         "with |r| = 1 normalisation leaves": "false",
@@ -114,7 +113,7 @@ def test_the_claims_and_their_verdicts(laboratory: Laboratory) -> None:
 
 def test_where_block_nk_levels_off_and_why() -> None:
     """What the report says in words."""
-    (table,) = convergence_part(Laboratory(Plan(seeds=1), lambda _: None)).tables
+    (table,) = convergence_part(Reproduction(Plan(seeds=1), lambda _: None)).tables
     levels = {(row["varied"], row["value"]): row["plateau_centred"] for row in table.rows}
     noise = [levels["label_noise", p] for p in (0.0, 0.1, 0.2, 0.3, 0.4)]
     assert noise == sorted(noise, reverse=True)
@@ -128,16 +127,16 @@ def test_where_block_nk_levels_off_and_why() -> None:
 
 
 def test_nobody_beats_the_exact_posterior() -> None:
-    _, table = ceiling_part(Laboratory(Plan(seeds=1), lambda _: None)).tables
+    rows = ceiling.measured(seeds=1, users=50)
     for noise in (0.1, 0.2, 0.35):
-        last = {row["learner"]: row for row in table.rows if row["label_noise"] == noise and row["swipe"] == 400}
+        last = {row["learner"]: row for row in rows if row["label_noise"] == noise and row["swipe"] == 400}
         for metric in ("alignment", "auc"):
             best = max(last, key=lambda name: last[name][metric])
             assert best == "exact posterior"
 
 
 def test_a_replaced_taste_is_learned_anew_and_looking_for_it_costs_nothing() -> None:
-    table, _ = drift_part(Laboratory(Plan(seeds=2), lambda _: None)).tables
+    table, _ = drift_part(Reproduction(Plan(seeds=2), lambda _: None)).tables
     rows = {row["learner"]: row for row in table.rows}
     for name in ("probit", "probit-diag"):
         assert rows[name]["after_400"] > 0.80
@@ -146,8 +145,8 @@ def test_a_replaced_taste_is_learned_anew_and_looking_for_it_costs_nothing() -> 
 
 
 def test_label_noise_is_learned_and_probabilities_come_true() -> None:
-    table, _ = calibration_part(Laboratory(Plan(seeds=SEEDS), lambda _: None)).tables
-    errors = {(row["learner"], row["label_noise"], row["swipe"]): row["calibration_error"] for row in table.rows}
+    rows, _ = calibration.measured(SEEDS, users=25, sessions=HONEST.sessions)
+    errors = {(row["learner"], row["label_noise"], row["swipe"]): row["calibration_error"] for row in rows}
     for name in ("probit", "probit-diag"):
         assert all(errors[name, 0.2, t] <= 0.03 for t in (20, 200, 1_000, 6_400))
         for noise in (0.05, 0.2, 0.35):  # of which nobody is told
@@ -160,23 +159,21 @@ def test_probabilities_come_true_from_the_twentieth_swipe_on(slug: str) -> None:
     """With four times as many users, who only swipe a little: the level of 25 is itself a matter of luck."""
     learner, times = kaczmatch.learner(slug), [20, 50, 100]
     assert isinstance(learner, kaczmatch.BeliefLearner)
-    each = [forecasts(learner, world(replace(HONEST, sessions=4), seed), times) for seed in range(SEEDS)]
+    each = [calibration.forecasts(learner, world(replace(HONEST, sessions=4), seed), times) for seed in range(SEEDS)]
     for t in times:
-        assert expected_error(np.concatenate([pairs[t] for pairs in each])) <= 0.03
+        assert calibration.expected_error(np.concatenate([pairs[t] for pairs in each])) <= 0.03
 
 
 def test_the_same_defaults_do_under_heavy_noise() -> None:
     finals = [
-        trace(kaczmatch.learner("probit"), with_label_noise(world(HONEST, seed), 0.35, seed), followed=False)
-        .alignment[:, -1]
-        .mean()
+        trace(kaczmatch.learner("probit"), with_label_noise(world(HONEST, seed), 0.35), followed=False).alignment[:, -1].mean()
         for seed in range(SEEDS)
     ]
     assert np.mean(finals) >= 0.96
 
 
 def test_adaptive_blocks_are_no_worse_than_their_models() -> None:
-    (table,) = blocks_part(Laboratory(Plan(seeds=2), lambda _: None)).tables
+    (table,) = blocks_part(Reproduction(Plan(seeds=2), lambda _: None)).tables
     rows = {(row["swipes_a_session"], row["learner"]): row for row in table.rows}
     for size, model in ((2, "tk"), (5, "tk"), (32, "block-nk")):
         for metric in ("align_at_20", "align_at_200", "align_at_1000", "align_at_3200"):

@@ -72,11 +72,13 @@ def line_chart(
     x_title: str,
     y_title: str,
     x_log: bool = False,
+    banded: Sequence[str] = (),
     zero: bool = False,
     width: int = 660,
     height: int = 340,
 ) -> alt.LayerChart | alt.FacetChart:
-    """One line per learner over `x`; where rows have `low` and `high`, a band between them; with `zero`, a line there."""
+    """One line per learner over `x`. Those of `banded`, or all, have a band from `low` to `high` where rows have these; with `zero`,
+    there is a line at 0."""
     whole = all(float(row[x]).is_integer() for row in rows)  # half a swipe is none
     scale = alt.Scale(type="log" if x_log else "linear", zero=False, nice=not x_log)
     base = alt.Chart({"values": list(rows)}).encode(
@@ -86,7 +88,9 @@ def line_chart(
     lines = base.mark_line(strokeWidth=2).encode(y=alt.Y(f"{y}:Q", title=y_title, scale=alt.Scale(zero=False)))
     layers: list[alt.Chart] = [lines]
     if rows and "low" in rows[0]:
-        layers.insert(0, base.mark_area(opacity=0.12).encode(y=alt.Y("low:Q", title=y_title), y2="high:Q"))
+        bands = base.mark_area(opacity=0.14).encode(y=alt.Y("low:Q", title=y_title), y2="high:Q")
+        bands.data = {"values": [row for row in rows if not banded or row["learner"] in banded]}
+        layers.insert(0, bands)
     if zero:
         layers.insert(0, alt.Chart({"values": [{"at": 0}]}).mark_rule(color=_SOFT, strokeDash=[4, 3]).encode(y="at:Q"))
     return alt.layer(*layers).properties(title=title, width=width, height=height)

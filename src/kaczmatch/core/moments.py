@@ -9,16 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kaczmatch.core.errors import InvalidInput
-from kaczmatch.core.vectors import Column, Vector
+from kaczmatch.core.vectors import Column
 
 EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND: Final = timedelta(microseconds=1)
 _MOST_SECONDS: Final = 1e12  # thirty thousand years
-
-# What numbers in a file count. Their size tells it: seconds until the year 5138, then milliseconds since 1973, and so on.
-UNITS: Final = ("seconds", "milliseconds", "microseconds")
-LARGEST_TIME: Final = 1e17
-_FROM: Final = np.array([1e11, 1e14])  # where the second and the third begin
 
 
 def microsecond(at: datetime | float) -> int:
@@ -51,13 +46,3 @@ def microseconds(at: Column) -> NDArray[np.int64]:
         row = int(np.argmin(possible))
         raise InvalidInput("at", f"row {row}: {at[row]} is not a time in seconds; for other units pass datetime64")
     return np.rint(seconds * 1e6).astype(np.int64)
-
-
-def units(numbers: Vector) -> NDArray[np.int64]:
-    """Which of `UNITS` numbers of a file count, each read by itself: parts of a file are read as the whole is."""
-    return np.asarray(np.searchsorted(_FROM, np.abs(numbers), side="right"), np.int64)
-
-
-def microseconds_by_size(numbers: Vector) -> NDArray[np.int64]:
-    """Numbers of a file below `LARGEST_TIME`, each in the unit that its size tells."""
-    return np.asarray(np.rint(numbers * np.array([1e6, 1e3, 1.0])[units(numbers)]), np.int64)

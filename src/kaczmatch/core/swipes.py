@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from kaczmatch.core.errors import InvalidInput, did_you_mean
-from kaczmatch.core.frames import Frame, is_frame, log_columns
 from kaczmatch.core.labels import signs
 from kaczmatch.core.moments import microseconds
 from kaczmatch.core.tags import Features, Tags, checked_tags, is_named_rows, named_matrix, tags_in
@@ -141,15 +140,11 @@ class SwipeLog:
 
     @classmethod
     def of(cls, log: AnyLog) -> SwipeLog:
-        """`log` itself, or the log that a mapping of columns, a data frame, or frames of swipes and of candidates describe."""
+        """`log` itself, or the log that a mapping of columns describes."""
         if isinstance(log, SwipeLog):
             return log
-        if isinstance(log, tuple) and len(log) == 2 and all(map(is_frame, log)):
-            return cls(**log_columns(*log))
-        if is_frame(log):
-            return cls(**log_columns(log, None))
         if not isinstance(log, Mapping):
-            problem = "must be a SwipeLog, a mapping of columns, a data frame, or a pair of data frames (swipes, candidates)"
+            problem = "must be a SwipeLog or a mapping of columns; kaczmatch.read_log makes one of files or frames"
             raise InvalidInput("log", f"{problem}, got {type(log).__name__}")
         known = ("user", "label", "features", "candidate", "candidates", "session", "at", "others", "tags")
         for name in log:
@@ -223,7 +218,7 @@ class SwipeLog:
         return column
 
 
-AnyLog = SwipeLog | Mapping[str, Any] | Frame | tuple[Frame, Frame]  # frames of polars or pandas
+AnyLog = SwipeLog | Mapping[str, Any]
 
 
 def _unnamed(features: Features, tags: Sequence[str] | None, field: str) -> tuple[ArrayLike, Sequence[str] | None]:

@@ -11,11 +11,21 @@ from datetime import UTC, datetime
 from typing import Final, final
 
 from kaczmatch.core.errors import InvalidInput, did_you_mean
-from kaczmatch.core.frames import DECISIONS as DECISIONS
-from kaczmatch.core.frames import LIKE as LIKE
-from kaczmatch.core.frames import PASS as PASS
-from kaczmatch.core.frames import PROFILE_COLUMNS as PROFILE_COLUMNS
-from kaczmatch.core.frames import SKIP as SKIP
+
+LIKE, PASS, SKIP = "like", "pass", "skip"
+
+# Decisions as other people write them. What is written is `like`, `pass` or `skip`.
+DECISIONS: Final[Mapping[str, str]] = {
+    "like": LIKE, "yes": LIKE, "1": LIKE, "true": LIKE, "right": LIKE,
+    "pass": PASS, "dislike": PASS, "no": PASS, "0": PASS, "-1": PASS, "false": PASS, "left": PASS,
+    "skip": SKIP,
+}  # fmt: skip
+
+# What a table of profiles has beside one column per tag or feature.
+PROFILE_COLUMNS: Final = (
+    "id", "name", "born", "i_am", "i_look_for", "youngest", "oldest", "latitude", "longitude", "within_km", "capacity",
+    "tags", "features", "data", "paused",
+)  # fmt: skip
 
 # `at` is written as ISO 8601 in UTC, with microseconds and a Z. It is read as ISO 8601, seconds since 1970, or a Parquet time.
 SWIPE_COLUMNS: Final = ("user", "candidate", "decision", "at", "id")

@@ -5,22 +5,26 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, final
+from typing import Any, Final, final
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from kaczmatch.core.errors import InvalidInput
-from kaczmatch.core.moments import LARGEST_TIME, UNITS, microseconds_by_size, units
-from kaczmatch.core.vectors import Column, Matrix
+from kaczmatch.core.swipes import SwipeLog
+from kaczmatch.core.vectors import Column, Matrix, Vector
 from kaczmatch.formats.columns import DECISIONS, LIKE, PASS, SKIP, ColumnNames
 from kaczmatch.formats.people_table import read_people, require_column
 from kaczmatch.formats.rows import row_number
-from kaczmatch.formats.tables import Frame, read_table
+from kaczmatch.formats.tables import Frame, as_table, read_table
 
 _ROW, _DECISION, _AT, _COPY = "row of the file", "decision of it", "time of it", "whether it is a copy"
 LARGEST_FEATURE = 10.0  # what a service takes in a profile: a tag is 0 or 1, and a feature of 180 would drown all of them
+# What numbers count. Their size tells it: seconds until the year 5138, then milliseconds since 1973, and so on.
+UNITS: Final = ("seconds", "milliseconds", "microseconds")
+LARGEST_TIME: Final = 1e17
+_FROM: Final = np.array([1e11, 1e14])  # where the second and the third begin
 _NUMBERS = {float(text): decision for text, decision in DECISIONS.items() if text.lstrip("-").isdecimal()}
 
 
@@ -55,6 +59,38 @@ class SwipeTable:
     def begin(self) -> NDArray[np.int64]:
         """Where each user's swipes begin, with an end."""
         return np.asarray(np.searchsorted(self.user, np.arange(len(self.users) + 1)), np.int64)
+
+
+def read_log(
+    swipes: Any,
+    candidates: Any,
+    *,
+    columns: Mapping[str, str] | None = None,
+    ignore: Sequence[str] = (),
+    like_from: float | None = None,
+) -> SwipeLog:
+    """A log from two tables, each a file or a frame of pandas, polars or Arrow; sorted by user, each user's swipes in order.
+
+    `columns` says what fields are called in your tables: ``{"user": "user_id"}``. The candidates' other columns are tags and
+    features, but for those to `ignore`. Decisions are words, or ratings of which those from `like_from` on are likes. Skips are
+    left out, and so are later decisions of one user on one candidate.
+    """
+    tables = as_table(swipes, "swipes"), as_table(candidates, "candidates")
+    table = read_swipes(*tables, ColumnNames.of(columns or {}), ignore=ignore, like_from=like_from)
+    for name, largest in table.scaled.items():
+        problem = (
+            f"is up to {largest:g}, which would drown the tags; divide it, here and wherever candidates are scored, or ignore it"
+        )
+        raise InvalidInput(name, problem)
+    return SwipeLog(
+        user=np.asarray(table.users)[table.user],
+        candidate=table.candidate,
+        candidates=table.features,
+        label=table.like,
+        session=table.session,
+        at=None if table.at is None else table.at.astype("datetime64[us]"),
+        tags=table.tags,
+    )
 
 
 def read_swipes(
@@ -168,7 +204,7 @@ def known_times(column: pl.Series, where: Callable[[int], str]) -> NDArray[np.in
             raise InvalidInput(
                 column.name, f"{where(row)}: {numbers[row]:g} is not a time in seconds, milliseconds or microseconds"
             )
-        return microseconds_by_size(numbers)
+        return np.asarray(np.rint(numbers * np.array([1e6, 1e3, 1.0])[_units(numbers)]), np.int64)
     moments = column
     if column.dtype == pl.String:
         moments = column.str.to_datetime(time_unit="us", strict=False, time_zone="UTC")
@@ -180,10 +216,17 @@ def known_times(column: pl.Series, where: Callable[[int], str]) -> NDArray[np.in
     return moments.cast(pl.Datetime("us")).to_physical().to_numpy().astype(np.int64)
 
 
+def _units(numbers: Vector) -> NDArray[np.int64]:
+    """Which of `UNITS` each number counts, read by itself: parts of a file are read as the whole is."""
+    return np.asarray(np.searchsorted(_FROM, np.abs(numbers), side="right"), np.int64)
+
+
 def _time_units(column: pl.Series) -> tuple[str, ...]:
     """What times count; nothing where they are no numbers."""
     return (
-        tuple(UNITS[place] for place in np.unique(units(column.cast(pl.Float64).to_numpy()))) if column.dtype.is_numeric() else ()
+        tuple(UNITS[place] for place in np.unique(_units(column.cast(pl.Float64).to_numpy())))
+        if column.dtype.is_numeric()
+        else ()
     )
 
 

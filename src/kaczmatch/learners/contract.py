@@ -24,13 +24,13 @@ from kaczmatch.core.tags import Features
 from kaczmatch.core.vectors import Matrix, Vector, as_vector, problem_with, read_only, unit
 from kaczmatch.learners.kernels import BAD_FEATURES, TASTE_CHANGED, Kernels, decay_factor, end_session_noop
 from kaczmatch.learners.prior import AnyPrior, Prior
-from kaczmatch.learners.state import EncodedState, NotebookDisplay, Scores, State
+from kaczmatch.learners.state import EncodedState, Scores, State
 
 _NOTHING: Vector = read_only(np.empty(0))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Learner(NotebookDisplay, ABC):
+class Learner(ABC):
     """An update rule with its hyper-parameters.
 
     Every method is pure: it returns a new state, or raises :class:`InvalidInput`. It never changes the state it was given.
@@ -192,7 +192,7 @@ class Learner(NotebookDisplay, ABC):
     @final
     def state(self, cells: Vector, dimensions: int, prior: Prior) -> State:
         """These cells as a state of this rule. They become read-only."""
-        return State(self.slug, self.state_version, dimensions, read_only(cells), prior, self)
+        return State(self.slug, self.state_version, dimensions, read_only(cells), prior)
 
 
 @lru_cache(64)  # a whole population starts alike

@@ -6,7 +6,7 @@ import struct
 import sys
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any, NamedTuple, final, overload
 
 import numpy as np
@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from kaczmatch.core.compiled import compiled_short
 from kaczmatch.core.errors import InvalidInput
-from kaczmatch.core.html import bars, table
 from kaczmatch.core.tags import Features, is_named_rows
 from kaczmatch.core.vectors import Matrix, Vector, as_rows, check_vector, problem_with, read_only, usable_rows
 from kaczmatch.learners.prior import Prior
@@ -39,7 +38,6 @@ class State(NamedTuple):
     dimensions: int
     cells: Vector
     prior: Prior
-    rule: Any = None  # the learner that made it, so that a notebook can show it; not stored
 
     def __eq__(self, other: object) -> bool:
         """Bit for bit."""
@@ -53,13 +51,6 @@ class State(NamedTuple):
 
     def __repr__(self) -> str:
         return f"<State of {self.learner}: {self.dimensions} tags, {self.cells.nbytes} bytes>"
-
-    def _repr_html_(self) -> str:
-        """The learned weight of each tag as a bar, with its uncertainty where the learner knows it."""
-        d, tags = self.dimensions, self.prior.tags
-        names = [*tags, *(f"tag {place}" for place in range(len(tags), d))]
-        spreads = None if self.rule is None else self.rule.standard_deviations(self)
-        return bars(repr(self).strip("<>"), names, self.cells[:d].tolist(), None if spreads is None else spreads.tolist())
 
     def to_bytes(self) -> bytes:
         """The state as bytes; ``learner.from_bytes`` is the way back."""
@@ -205,34 +196,6 @@ class EncodedState(NamedTuple):
         if given.fingerprint != self.prior_fingerprint:
             raise InvalidInput("prior", f"another prior went by the version {self.prior_version!r} when this state was stored")
         return given
-
-
-# What tab completion shows of a learner, beside settings: what a user calls. The rest is for kernels and folds.
-_FOR_USERS = frozenset(
-    {"slug", "start", "swipe", "end_session", "advance", "direction", "grow", "from_bytes", "score", "probability", "mean"}
-    | {"covariance", "draw", "draws", "forget", "estimated_label_noise", "probabilities_by_user"}
-)
-
-
-class NotebookDisplay:
-    """How a learner shows itself in a notebook."""
-
-    __slots__ = ()
-
-    def __dir__(self) -> list[str]:
-        names = _FOR_USERS | set(self._settings())
-        return [name for name in object.__dir__(self) if name in names or name.startswith("_")]
-
-    def _repr_html_(self) -> str:
-        title = f"{getattr(self, 'slug', '')}: {(type(self).__doc__ or '').partition(chr(10))[0]}"
-        return table(title, ["setting", "value"], [(name, repr(getattr(self, name))) for name in self._settings()])
-
-    def _settings(self) -> list[str]:
-        return [each.name for each in fields(self) if each.init]  # type: ignore[arg-type]  # every learner is a dataclass
-
-    def standard_deviations(self, state: State) -> Vector | None:
-        """How uncertain each learned weight is, where a learner knows."""
-        return None
 
 
 def feature_rows(features: Features, state: State | None = None) -> Matrix:

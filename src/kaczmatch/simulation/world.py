@@ -22,6 +22,7 @@ class World:
     """One seed of one condition."""
 
     condition: Condition
+    seed: int
     tags: Matrix  # candidates x tags
     tastes: Matrix  # phases x users x tags: one phase, or two where tastes change
     priors: Matrix  # users x tags, unit length
@@ -49,6 +50,7 @@ def world(condition: Condition, seed: int) -> World:
     pools, keys = _shown(condition, everybody.tags, active, streams[2])
     return World(
         condition=condition,
+        seed=seed,
         tags=everybody.tags,
         tastes=tastes,
         priors=_priors(condition, everybody.tags[active], tastes[0], streams[4]),
@@ -61,10 +63,10 @@ def world(condition: Condition, seed: int) -> World:
     )
 
 
-def with_label_noise(one: World, noise: float, seed: int) -> World:
+def with_label_noise(one: World, noise: float) -> World:
     """The same world with another label noise."""
     condition = replace(one.condition, label_noise=noise)
-    return replace(one, condition=condition, turned=_turned(condition, np.random.default_rng([seed, 3])))
+    return replace(one, condition=condition, turned=_turned(condition, np.random.default_rng([one.seed, 3])))
 
 
 def _cosines(tastes: Matrix, tags: Matrix) -> Matrix:

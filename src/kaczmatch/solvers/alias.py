@@ -13,7 +13,7 @@ import numpy as np
 
 from kaczmatch.core.compiled import compiled
 from kaczmatch.core.vectors import Vector
-from kaczmatch.solvers.rows import Places
+from kaczmatch.solvers.system import Places
 
 
 @final

@@ -7,7 +7,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar, final
+from typing import Any, Literal, final
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,24 +15,58 @@ from numpy.typing import ArrayLike
 from kaczmatch.core.errors import InvalidInput, check_integer, check_number
 from kaczmatch.core.vectors import Vector
 from kaczmatch.solvers.system import LinearSystem, linear_system, start_of
-from kaczmatch.solvers.trace import Reason, Solution, SolverTrace
 
+Reason = Literal["solved", "least squares", "rows", "seconds", "diverged"]
 # Takes x further by about so many rows (at least one step) and answers how many rows' worth of entries it has read.
 Advance = Callable[[int], float]
-
 MOST_ROWS = 10**15
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class SolverTrace:
+    """One entry per look at the residual, the first before the first step.
+
+    Looking reads all of A and counts as time, not as rows: `rows` is what the steps have read, in rows' worth of entries.
+    """
+
+    rows: Vector
+    seconds: Vector
+    residual: Vector  # ‖b - Ax‖ / ‖b‖; where b is 0, by its length at the start
+    gradient: Vector  # half that of ‖b - Ax‖² + α‖x - start‖², by ‖A‖_F and that sum's root: 0 where the sum is least
+    error: Vector  # ‖x - truth‖ / ‖truth‖; NaN where no truth is given
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Solution:
+    """x and why it is the last one.
+
+    `reason` is "solved" where the residual met the tolerance, "least squares" where the gradient did (the system has no solution,
+    or the solver is a regularised one), "rows" or "seconds" where a limit came first, "diverged" where x is no longer finite.
+    """
+
+    x: Vector
+    reason: Reason
+    trace: SolverTrace
+
+    @property
+    def converged(self) -> bool:
+        return self.reason in ("solved", "least squares")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Solver(ABC):
     """A frozen set of parameters; `solve` starts from them every time and keeps nothing."""
 
-    slug: ClassVar[str]
-    draws: ClassVar[bool]  # whether it needs a generator
-
     @abstractmethod
     def begin(self, system: LinearSystem, x: Vector, rng: np.random.Generator) -> Advance:
         """The algorithm: what takes x, in place, further and further."""
+
+    @property
+    def draws(self) -> bool:
+        """Whether it needs a generator."""
+        return True
 
     @property
     def penalty(self) -> float:
@@ -66,28 +100,18 @@ class Solver(ABC):
         most = 1000 * m if rows is None else check_integer("rows", rows, low=0, high=MOST_ROWS)
         every = m if every is None else check_integer("every", every, low=1, high=MOST_ROWS)
         seconds = check_number("seconds", seconds, low=0.0)
+        if self.draws and not isinstance(rng, np.random.Generator):
+            raise InvalidInput("rng", f"draws rows: must be a generator, such as numpy.random.default_rng(1), got {rng!r}")
         begun = time.perf_counter()
-        advance = self.begin(system, x, self._generator(rng))
+        advance = self.begin(system, x, rng or np.random.default_rng(0))
         touched, taken = 0.0, 0.0
         while (reason := look.at(x, touched, taken, tolerance)) is None:
-            if touched >= most:
-                reason = "rows"
-            elif taken >= seconds:
-                reason = "seconds"
-            if reason is not None:
+            if touched >= most or taken >= seconds:
+                reason = "rows" if touched >= most else "seconds"
                 break
             touched += advance(min(every, math.ceil(most - touched)))
             taken = time.perf_counter() - begun
-        return Solution(x, reason, look.trace())
-
-    def _generator(self, rng: np.random.Generator | None) -> np.random.Generator:
-        if rng is None and not self.draws:
-            return np.random.default_rng(0)  # nothing is drawn from it
-        if not isinstance(rng, np.random.Generator):
-            raise InvalidInput(
-                "rng", f"{self.slug} draws rows: must be a generator, such as numpy.random.default_rng(1), got {rng!r}"
-            )
-        return rng
+        return Solution(x, reason, SolverTrace(*np.array(look.seen).T))
 
 
 @final
@@ -96,29 +120,25 @@ class _Look:
 
     def __init__(self, system: LinearSystem, penalty: float, x: Vector, truth: Vector | None) -> None:
         self._system, self._penalty, self._start, self._truth = system, penalty, x.copy(), truth
-        self._scale = float(np.linalg.norm(system.b)) or float(np.linalg.norm(system.residual(x))) or 1.0
-        self._seen: list[tuple[float, float, float, float, float]] = []
+        self._scale = float(np.linalg.norm(system.b)) or float(np.linalg.norm(system.b - system.matrix @ x)) or 1.0
+        self._frobenius = math.sqrt(system.squared.sum())
+        self.seen: list[tuple[float, float, float, float, float]] = []
 
     def at(self, x: Vector, rows: float, seconds: float, tolerance: float) -> Reason | None:
         """Whether x is good enough, or beyond hope."""
+        matrix, truth = self._system.matrix, self._truth
         with np.errstate(over="ignore", invalid="ignore"):
-            r, moved = self._system.residual(x), x - self._start
-            length = float(np.linalg.norm(r))
+            r, moved = np.asarray(self._system.b - matrix @ x), x - self._start
             cost = float(r @ r) + self._penalty * float(moved @ moved)
-            slope = float(np.linalg.norm(self._system.gradient(r) - self._penalty * moved))
-        residual = length / self._scale
-        gradient = slope / (self._system.frobenius * math.sqrt(cost)) if cost > 0.0 else 0.0
-        self._seen.append((rows, seconds, residual, gradient, self._error(x)))
+            slope = float(np.linalg.norm(np.asarray(matrix.T @ r) - self._penalty * moved))
+            residual = float(np.linalg.norm(r)) / self._scale
+        gradient = slope / (self._frobenius * math.sqrt(cost)) if cost > 0.0 else 0.0
+        error = math.nan
+        if truth is not None:
+            error = float(np.linalg.norm(x - truth)) / (float(np.linalg.norm(truth)) or 1.0)
+        self.seen.append((rows, seconds, residual, gradient, error))
         if not math.isfinite(residual):
             return "diverged"
         if self._penalty == 0.0 and residual <= tolerance:
             return "solved"
         return "least squares" if gradient <= tolerance else None
-
-    def trace(self) -> SolverTrace:
-        return SolverTrace(*np.array(self._seen).T)
-
-    def _error(self, x: Vector) -> float:
-        if self._truth is None:
-            return math.nan
-        return float(np.linalg.norm(x - self._truth)) / (float(np.linalg.norm(self._truth)) or 1.0)

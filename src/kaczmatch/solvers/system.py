@@ -1,17 +1,73 @@
-"""A linear system Ax = b, checked once at the door and read-only from then on."""
+"""A linear system Ax = b, checked once and read-only from then on, and compiled access to its rows, dense or sparse.
+
+`row_dot` and `row_add` are replaced, when a kernel is compiled, by the version for the kind of rows it is called with, so that
+each kernel is written once.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, final
+from typing import Any, NamedTuple, final
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numba import types
+from numba.extending import overload
+from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
+from kaczmatch.core.compiled import add_scaled, dot
 from kaczmatch.core.errors import InvalidInput
 from kaczmatch.core.vectors import Matrix, Vector, as_matrix, as_vector, check_vector, problem_with, usable_rows
-from kaczmatch.solvers.rows import Places, Rows, SparseRows
+
+Places = NDArray[np.int64]
+
+
+class SparseRows(NamedTuple):
+    """Compressed sparse rows: row i is values[starts[i]:starts[i + 1]] in columns[starts[i]:starts[i + 1]]."""
+
+    values: Vector
+    columns: Places
+    starts: Places
+
+
+Rows = Matrix | SparseRows
+
+
+def row_dot(rows: Rows, i: int, x: Vector) -> float:
+    """aᵢ·x."""
+    raise TypeError("row_dot is for compiled kernels")
+
+
+def row_add(x: Vector, c: float, rows: Rows, i: int) -> None:
+    """x += c aᵢ."""
+    raise TypeError("row_add is for compiled kernels")
+
+
+@overload(row_dot)
+def _row_dot(rows: Any, i: Any, x: Any) -> Callable[..., float]:
+    def dense(rows: Any, i: Any, x: Any) -> float:
+        return dot(rows[i], x)
+
+    def sparse(rows: Any, i: Any, x: Any) -> float:
+        total = 0.0
+        for place in range(rows.starts[i], rows.starts[i + 1]):
+            total += rows.values[place] * x[rows.columns[place]]
+        return total
+
+    return dense if isinstance(rows, types.Array) else sparse
+
+
+@overload(row_add)
+def _row_add(x: Any, c: Any, rows: Any, i: Any) -> Callable[..., None]:
+    def dense(x: Any, c: Any, rows: Any, i: Any) -> None:
+        add_scaled(x, c, rows[i])
+
+    def sparse(x: Any, c: Any, rows: Any, i: Any) -> None:
+        for place in range(rows.starts[i], rows.starts[i + 1]):
+            x[rows.columns[place]] += c * rows.values[place]
+
+    return dense if isinstance(rows, types.Array) else sparse
 
 
 @final
@@ -29,38 +85,9 @@ class LinearSystem:
         m, n = self.matrix.shape
         return int(m), int(n)
 
-    def transposed_rows(self) -> tuple[Rows, Vector]:
-        """The rows of Aᵀ as the kernels take them, a copy, and their squared lengths."""
-        return _rows_of(self.matrix.T), _squared(self.matrix.T)
-
-    @property
-    def frobenius(self) -> float:
-        """‖A‖_F."""
-        return float(np.sqrt(self.squared.sum()))
-
-    def residual(self, x: Vector) -> Vector:
-        """b - Ax."""
-        return np.asarray(self.b - self.matrix @ x)
-
-    def gradient(self, r: Vector) -> Vector:
-        """Aᵀr."""
-        return np.asarray(self.matrix.T @ r)
-
-    def gram(self, picked: Places) -> Matrix:
-        """A_τ A_τᵀ for the picked rows τ."""
-        block = self.matrix[picked]
-        product = block @ block.T
-        return np.asarray(product.toarray() if is_sparse(product) else product)
-
-    def dense(self, picked: Places) -> Matrix:
-        """The picked rows as a dense matrix of their own."""
-        block = self.matrix[picked]
-        return np.asarray(block.toarray() if is_sparse(block) else block)
-
 
 def is_sparse(matrix: Any) -> bool:
-    """Whether this is one of scipy's sparse matrices or arrays."""
-    return bool(sparse.issparse(matrix))
+    return bool(sparse.issparse(matrix))  # and to a type checker it stays what it was
 
 
 def linear_system(A: Any, b: ArrayLike) -> LinearSystem:
@@ -81,7 +108,8 @@ def linear_system(A: Any, b: ArrayLike) -> LinearSystem:
 
 def assembled(matrix: Any, b: Vector) -> LinearSystem:
     """The system of a matrix and a right side that are known to be sound."""
-    return LinearSystem(matrix, _rows_of(matrix), _read_only(b), _read_only(_squared(matrix)))
+    rows: Rows = _read_only(np.ascontiguousarray(matrix)) if not is_sparse(matrix) else _sparse_rows(sparse.csr_array(matrix))
+    return LinearSystem(matrix, rows, _read_only(b), _read_only(_squared(matrix)))
 
 
 def start_of(start: ArrayLike | None, columns: int, field: str) -> Vector:
@@ -126,10 +154,7 @@ def _read_only(array: Any) -> Any:
     return view
 
 
-def _rows_of(matrix: Any) -> Rows:
-    if not is_sparse(matrix):
-        return np.asarray(_read_only(np.ascontiguousarray(matrix)))
-    csr = sparse.csr_array(matrix)
+def _sparse_rows(csr: Any) -> SparseRows:
     columns, starts = (part.astype(np.int64, copy=False) for part in (csr.indices, csr.indptr))
     return SparseRows(_read_only(csr.data), _read_only(columns), _read_only(starts))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 
 from alembic import command
@@ -85,13 +86,17 @@ def _revision(connection: Connection) -> str | None:
     return MigrationContext.configure(connection).get_current_revision()
 
 
-def _pending(connection: Connection) -> tuple[str, ...]:
+@cache  # to look for them takes longer than to open a store
+def _known() -> tuple[str, ...]:
+    """The revisions of this release, the first one first."""
     scripts = ScriptDirectory.from_config(configured())
-    known = [script.revision for script in scripts.walk_revisions()]
-    known.reverse()
-    revision = _revision(connection)
+    return tuple(script.revision for script in scripts.walk_revisions())[::-1]
+
+
+def _pending(connection: Connection) -> tuple[str, ...]:
+    known, revision = _known(), _revision(connection)
     if revision is None:
-        return tuple(known)
+        return known
     if revision not in known:
         raise SchemaOutOfDate(f"the database is at {revision}, which a later release made: upgrade kaczmatch")
-    return tuple(known[known.index(revision) + 1 :])
+    return known[known.index(revision) + 1 :]

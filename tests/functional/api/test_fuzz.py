@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 
 import pytest
 import schemathesis
@@ -31,12 +32,13 @@ def answered() -> Iterator[list[int]]:
 
 
 @schema.parametrize()
-@settings(max_examples=15, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=8, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
 def test_no_request_makes_it_fail(case: schemathesis.Case, one_service: Service, answered: list[int]) -> None:
     if "user" in case.path_parameters and len(case.path_parameters["user"]) % 2:  # half of the time somebody who exists
         case.path_parameters["user"] = "fuzzed"
-    if one_service.call("GET", "/people/fuzzed").status_code == 404:
-        one_service.person("fuzzed")
+        if one_service.call("GET", "/people/fuzzed").status_code == 404:
+            with suppress(AssertionError):  # who has just asked to be erased cannot come back before it is done
+                one_service.person("fuzzed")
     answer = case.call(base_url=one_service.address, headers={"Authorization": f"Bearer {one_service.key}"})
     if answer.status_code != 503:
         answered.append(answer.status_code)

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
-from kaczmatch.solvers.block import BlockKaczmarz
-from kaczmatch.solvers.cyclic import CyclicKaczmarz
+from kaczmatch import solver
 
 from .conftest import PHONE, Site, Visiting, Visitor
 from .test_access_for_all import check
@@ -43,7 +42,7 @@ def test_a_plain_projection_is_a_step_of_the_cyclic_solver(visitor: Visitor, sit
     assert here(page) == pytest.approx(START)
     for count in range(1, 5):
         project(page)
-        assert here(page) == pytest.approx(CyclicKaczmarz().solve(a, a @ SOLUTION, start=START, rows=count, tolerance=0.0).x)
+        assert here(page) == pytest.approx(solver("cyclic").solve(a, a @ SOLUTION, start=START, rows=count, tolerance=0.0).x)
         expect(page.locator("#distance")).to_contain_text(f"{count} projection")
     expect(page.locator("#said")).to_contain_text("4 projections, distance")
     page.get_by_role("button", name="Ten times").click()
@@ -64,7 +63,7 @@ def test_damped_and_block_take_the_steps_of_tk_and_block_tk(visitor: Visitor, si
     page.get_by_role("radio", name="Block").check()
     project(page)
     pair, rng = a[:2], np.random.default_rng(0)
-    step = BlockKaczmarz(size=2, alpha=2.0).solve(pair, pair @ SOLUTION, rng=rng, start=START, rows=2, tolerance=0.0)
+    step = solver("block", size=2, alpha=2.0).solve(pair, pair @ SOLUTION, rng=rng, start=START, rows=2, tolerance=0.0)
     assert here(page) == pytest.approx(step.x)
     page.get_by_label("Damping α").fill("0")  # starts over, and two lines without damping cross in the solution
     project(page)

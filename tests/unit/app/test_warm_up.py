@@ -14,10 +14,17 @@ from kaczmatch.app.warm_up import warm_up
 from kaczmatch.service.meeting.swipes import Swipes
 from kaczmatch.settings.model import Settings
 
-STARTED = "from kaczmatch.app.warm_up import warm_up; from kaczmatch.settings.reading import read; warm_up(read())"
+STARTED = """
+from kaczmatch.app.warm_up import warm_up
+from kaczmatch.recommend.index.packed_ids import PackedIds
+from kaczmatch.settings.reading import read
+warm_up(read())
+print("ready", flush=True)
+assert PackedIds.of(["ada", "bo"]).numbers(["bo"]).tolist() == [1]
+"""
 
 
-def test_a_later_start_compiles_nothing(tmp_path: Path) -> None:
+def test_a_later_start_compiles_nothing_and_the_first_deck_from_a_snapshot_loads_nothing(tmp_path: Path) -> None:
     """Numba says what it saves in its cache. Decks are drawn at random, so what one start did not need, the next one may."""
     environment = os.environ | {"NUMBA_DEBUG_CACHE": "1", "KACZMATCH_DATA": str(tmp_path)}
     for _ in range(5):
@@ -28,22 +35,8 @@ def test_a_later_start_compiles_nothing(tmp_path: Path) -> None:
         if not saved:
             break
     assert saved == []
-    assert "data loaded" in said
-
-
-SNAPSHOT = """
-from kaczmatch.recommend.index.packed_ids import PackedIds
-print("ready", flush=True)
-assert PackedIds.of(["ada", "bo"]).numbers(["bo"]).tolist() == [1]
-"""
-
-
-def test_the_first_deck_from_a_snapshot_loads_no_kernel(tmp_path: Path) -> None:
-    environment = os.environ | {"NUMBA_DEBUG_CACHE": "1", "KACZMATCH_DATA": str(tmp_path)}
-    said = subprocess.run(  # noqa: S603
-        [sys.executable, "-c", STARTED + SNAPSHOT], env=environment, cwd=tmp_path, capture_output=True, text=True, check=True
-    ).stdout
     before, _, after = said.partition("ready\n")
+    assert "data loaded" in before
     assert "packed_ids._find" in before
     assert "[cache]" not in after
 

@@ -54,7 +54,7 @@ def test_a_bad_column_is_named(columns: dict[str, Any], field: str, message: str
 
 
 def test_only_columns_make_a_log() -> None:
-    with pytest.raises(InvalidInput, match=r"log: must be a SwipeLog, a mapping of columns, a data frame.*got list"):
+    with pytest.raises(InvalidInput, match=r"log: must be a SwipeLog or a mapping of columns; kaczmatch.read_log .*got list"):
         SwipeLog.of([1, 2])  # type: ignore[arg-type]
 
 

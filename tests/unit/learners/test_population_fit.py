@@ -43,6 +43,14 @@ def test_traits_that_no_tag_tells_are_found_the_same_each_time() -> None:
     assert np.array_equal(first.sites.sites, again.sites.sites)
 
 
+def test_progress_counts_the_steps_of_each_stage() -> None:
+    told = dict[str, list[tuple[int, int]]]()
+    fit_population(simulated(0, shared=2.0), progress=lambda what, done, steps: told.setdefault(what, []).append((done, steps)))
+    assert list(told) == ["with traits or without", "traits, and where people start"]
+    for steps in told.values():
+        assert steps == [(done, len(steps) - 1) for done in range(len(steps))]
+
+
 def test_directions_in_which_tastes_go_together_are_found_and_independent_tags_have_none() -> None:
     rng = np.random.default_rng(0)
     loadings = rng.uniform(-0.8, 0.8, (12, 2)) / np.sqrt(2.0)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from kaczmatch.laboratory.metrics_table import metrics_part
-from kaczmatch.laboratory.report import write_report
-from kaczmatch.laboratory.study import Laboratory, Plan
 from kaczmatch.report.page import ROWS_SHOWN, ResultsPage
 from kaczmatch.report.results import ReportPart, Table
+from kaczmatch.reproduce.report import write_report
+from kaczmatch.reproduce.study import Plan, Reproduction
+from kaczmatch.reproduce.tables import metrics_part
 
 
 def page_of(rows: int, folder: Path) -> str:
@@ -34,7 +34,7 @@ def test_only_a_long_table_is_folded_and_all_its_rows_are_there(tmp_path: Path) 
 
 def test_a_quick_run_cannot_tell_and_does_not_say_none_was_reproduced(tmp_path: Path) -> None:
     plan = Plan(seeds=1, users=2, quick=True)
-    part = metrics_part("paper", Laboratory(plan, lambda _: None))
+    part = metrics_part("paper", Reproduction(plan, lambda _: None))
     assert part.headline[0][0] == "cannot tell"
     page = write_report([part], plan, tmp_path, "kaczmatch reproduce").read_text(encoding="utf-8")
     assert "0 of 18" not in page

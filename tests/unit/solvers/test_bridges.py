@@ -16,9 +16,8 @@ from kaczmatch.core.vectors import Matrix, Vector
 from kaczmatch.learners.rules.block_tikhonov_kaczmarz import BlockTikhonovKaczmarz
 from kaczmatch.learners.rules.tikhonov_kaczmarz import TikhonovKaczmarz
 from kaczmatch.solvers.alias import alias_table
-from kaczmatch.solvers.block import BlockKaczmarz
 from kaczmatch.solvers.contract import Solver
-from kaczmatch.solvers.damped import DampedKaczmarz
+from kaczmatch.solvers.registry import solver
 
 D = 7
 tags = arrays(np.float64, D, elements=st.sampled_from([0.0, 1.0])).filter(np.any)
@@ -38,7 +37,7 @@ def test_a_swipe_of_tk_is_one_damped_row(v: Vector, a: Vector, liked: bool, alph
     swiped = learner.swipe(learner.start(v), a, label)
     target = a @ v + learner.hinge.residual(v, a, label)
     assert swiped.cells == pytest.approx(
-        one_step(DampedKaczmarz(alpha=alpha), a[None], np.array([target]), v), rel=1e-12, abs=1e-12
+        one_step(solver("damped", alpha=alpha), a[None], np.array([target]), v), rel=1e-12, abs=1e-12
     )
 
 
@@ -53,7 +52,7 @@ def test_a_session_of_block_tk_is_one_regularised_block(v: Vector, labels: list[
     for a, word in zip(rows, words, strict=True):
         state = learner.swipe(state, a, word)
     b = rows @ v + np.array([learner.hinge.residual(v, a, word) for a, word in zip(rows, words, strict=True)])
-    expected = one_step(BlockKaczmarz(size=len(rows), alpha=alpha), rows, b, v)
+    expected = one_step(solver("block", size=len(rows), alpha=alpha), rows, b, v)
     assert learner.end_session(state).cells[:D] == pytest.approx(expected, rel=1e-9, abs=1e-9)
 
 
@@ -65,7 +64,7 @@ def test_on_a_fixed_target_tk_is_damped_kaczmarz_for_as_long_as_it_runs() -> Non
     rule, v = TikhonovKaczmarz(alpha=alpha), np.zeros(D)
     for i in alias_table(np.sum(A * A, axis=1)).draw(np.random.default_rng(2), 3000):
         v = rule.step(v, A[i], float(A[i] @ (truth - v)))
-    found = DampedKaczmarz(alpha=alpha).solve(A, A @ truth, rng=np.random.default_rng(2), rows=3000, every=3000, tolerance=0.0)
+    found = solver("damped", alpha=alpha).solve(A, A @ truth, rng=np.random.default_rng(2), rows=3000, every=3000, tolerance=0.0)
     assert v == pytest.approx(found.x, abs=1e-12)
     assert v == pytest.approx(truth, abs=1e-6)  # and α, however large, only slowed it down
 

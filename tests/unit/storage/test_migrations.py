@@ -23,8 +23,14 @@ from kaczmatch.storage.connecting import connected
 from kaczmatch.storage.database import Database
 from kaczmatch.storage.migrating import FOLDER, configured, migrate, pending
 from kaczmatch.storage.schema import METADATA
+from worlds.stores import MIGRATE
 
 STEPS = [script.revision for script in ScriptDirectory.from_config(configured()).walk_revisions()][::-1]
+
+
+@pytest.fixture(autouse=True)
+def in_earnest(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(migrating, "_migrate", MIGRATE)
 
 
 @pytest.fixture(params=["sqlite", "postgres"])

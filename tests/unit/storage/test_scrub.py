@@ -147,14 +147,14 @@ def test_a_scrub_that_cannot_be_done_now_is_done_by_a_later_one(tmp_path: Path, 
     store.close()
 
 
-def test_postgres(postgres: Any, postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_postgres(postgres: Any, new_postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """In the tables; the server's own log goes when it is recycled, which is not ours to do."""
     monkeypatch.setattr("kaczmatch.storage.postgres.TRIES", 3)
-    store = SqlStore(postgres_url)
+    store = SqlStore(new_postgres_url)
     store.write(plant).result()
     postgres.ask("CHECKPOINT")
     assert found(postgres.data / "base")
-    name = postgres_url.rpartition("/")[2]
+    name = new_postgres_url.rpartition("/")[2]
     postgres.ask("ANALYZE", name)
     with store.read() as reader:
         reader.count(HeldPerson)  # of a moment when all were there
@@ -169,9 +169,9 @@ def test_postgres(postgres: Any, postgres_url: str, monkeypatch: pytest.MonkeyPa
     store.close()
 
 
-def test_a_scrub_touches_the_parts_of_whom_it_is_about_and_no_table_of_numbers(postgres: Any, postgres_url: str) -> None:
+def test_a_scrub_touches_the_parts_of_whom_it_is_about_and_no_table_of_numbers(postgres: Any, new_postgres_url: str) -> None:
     """A table that is written anew gets another file."""
-    store = SqlStore(postgres_url)
+    store = SqlStore(new_postgres_url)
     store.write(plant).result()
     numbers = store.write(remove).result()
 

@@ -19,6 +19,7 @@ def relearn(config: Path | None, slug: str, text: str, *, ray: str | None, worke
         with context.store.read() as reader:
             words = context.catalogue.vocabulary(reader, context.catalogue.current(reader).vocabulary)
         with RowProgress() as progress:
+            progress("fitting", 0, 0)
             fitted = models.fit(slug, settings) or unfitted(slug, settings, words.dimensions)
             recount_appeal(context, lambda done, total: progress("counting appeal", done, total), parts)
             number = Relearning(context, parts).relearn(
@@ -43,6 +44,7 @@ def refit(config: Path | None, *, ray: str | None, workers: int | None) -> None:
     with operator_errors(), open_store_of(read := settings_from(config)) as (store, context):
         with RowProgress() as progress:
             parts = spread(read, store, ray, workers)
+            progress("fitting", 0, 0)
             version = Refit(context, parts).run(lambda done, total: progress("learning anew", done, total))
         why_not = "too few people have swiped, nothing has changed, or it would not predict the latest swipes better"
         say(f"newcomers now start from {version}; the service learns by {_in_use(context)}" if version else why_not)

@@ -14,7 +14,7 @@ from kaczmatch.cli.terminal.progress import RowProgress
 from kaczmatch.cli.terminal.runners import runner_of
 from kaczmatch.core.errors import InvalidInput
 from kaczmatch.formats.rows import check_ending
-from kaczmatch.recommend.assignments.measures import AssignmentMeasures, measure
+from kaczmatch.recommend.assignments.measures import AssignmentMeasures, measure_picks
 from kaczmatch.recommend.assignments.picks import check_device, picks
 from kaczmatch.recommend.assignments.registry import assignment
 from kaczmatch.schemas.transfer import ImportResult
@@ -92,7 +92,7 @@ def run(config: Path | None, asked: PicksOptions) -> None:
                 say(f"edition {edition} is shown")
             if assigned.limits:
                 say(f"{rule.slug}: {assigned.limits}")
-            _tell(measure(market, assigned))
+            _tell(measure_picks(market, assigned))
         kept.forget()
 
 

@@ -14,10 +14,10 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from kaczmatch.cli.terminal.errors import INTERRUPTED, plain_errors
 from kaczmatch.cli.terminal.runners import runner_of
 from kaczmatch.cli.terminal.tables import show_parts
-from kaczmatch.laboratory.market import MarketComparison, compare_policies, market_answer, market_part, policies_named
 from kaczmatch.report.page import ResultsPage
 from kaczmatch.runner.contract import Runner
 from kaczmatch.simulation.market.arms import MarketPolicy
+from kaczmatch.simulation.market.comparison import MarketComparison, compare_policies, market_answer, market_part, policies_named
 from kaczmatch.simulation.market.engine import Pace
 from kaczmatch.simulation.market.outcome import MarketOutcome
 from kaczmatch.simulation.market.populations import Census

@@ -12,43 +12,30 @@ from kaczmatch.cli.terminal.errors import plain_errors
 from kaczmatch.cli.terminal.runners import runner_of
 from kaczmatch.cli.terminal.tables import show_parts
 from kaczmatch.core.errors import InvalidInput
-from kaczmatch.laboratory.alpha_table import alpha_part
-from kaczmatch.laboratory.blocks import blocks_part
-from kaczmatch.laboratory.calibration import calibration_part
-from kaczmatch.laboratory.ceiling import ceiling_part
-from kaczmatch.laboratory.claims import claims_part
-from kaczmatch.laboratory.cold_start import cold_start_part
-from kaczmatch.laboratory.convergence import convergence_part
-from kaczmatch.laboratory.curves import adaptive_part, curves_part, noise_part
-from kaczmatch.laboratory.desiderata import desiderata_part
-from kaczmatch.laboratory.drift import drift_part
-from kaczmatch.laboratory.lineage import lineage_part
-from kaczmatch.laboratory.metrics_table import metrics_part
-from kaczmatch.laboratory.stability import stability_part
-from kaczmatch.laboratory.study import Laboratory, Plan
 from kaczmatch.report.results import ReportPart
+from kaczmatch.reproduce.claims import claims_part
+from kaczmatch.reproduce.desiderata import desiderata_part
+from kaczmatch.reproduce.figures import curves_part, noise_part
+from kaczmatch.reproduce.future_work import blocks_part, cold_start_part, convergence_part, drift_part, thresholds_part
+from kaczmatch.reproduce.study import Plan, Reproduction
+from kaczmatch.reproduce.tables import alpha_part, metrics_part
 
-Make = Callable[[Laboratory], ReportPart]
+Make = Callable[[Reproduction], ReportPart]
 
-_BY_CONDITION: dict[str, Callable[[str, Laboratory], ReportPart]] = {
+_BY_CONDITION: dict[str, Callable[[str, Reproduction], ReportPart]] = {
     "table-metrics": metrics_part,
     "curves": curves_part,
-    "adaptive": adaptive_part,
     "noise": noise_part,
 }
-_PLAIN: dict[str, Make] = {
-    "cold-start": cold_start_part,
-    "convergence": convergence_part,
-    "ceiling": ceiling_part,
-}
 _ALONE: dict[str, Make] = {
-    "lineage": lineage_part,
-    "stability": stability_part,
-}
-_BEYOND: dict[str, Make] = {
-    "drift": drift_part,
-    "calibration": calibration_part,
+    "table-alpha": lambda _: alpha_part(),
+    "cold-start": cold_start_part,
+    "thresholds": thresholds_part,
     "blocks": blocks_part,
+    "convergence": convergence_part,
+    "drift": drift_part,
+    "claims": claims_part,
+    "desiderata": desiderata_part,
 }
 
 
@@ -57,21 +44,14 @@ def parts_of(experiment: str, condition: str | None) -> list[tuple[str, Make]]:
     if experiment in _BY_CONDITION:
         chosen = condition or "paper"
         return [(f"{experiment}, {chosen}", partial(_BY_CONDITION[experiment], chosen))]
-    if condition is not None and experiment != "all":
+    if experiment == "all":
+        conditions = [condition] if condition else ["paper", "honest"]
+        both = [(f"{name}, {each}", partial(make, each)) for each in conditions for name, make in _BY_CONDITION.items()]
+        first, *others = _ALONE.items()
+        return [first, *both, *others]
+    if condition is not None:
         raise InvalidInput("condition", f"{experiment!r} has its own; leave --condition out")
-    if experiment == "table-alpha":
-        return [("table-alpha", lambda _: alpha_part())]
-    if experiment == "beyond":
-        return list(_BEYOND.items())
-    single = _PLAIN | _BEYOND | _ALONE
-    if experiment in single:
-        return [(experiment, single[experiment])]
-    claims: list[tuple[str, Make]] = [("claims", claims_part), ("desiderata", desiderata_part)]
-    if experiment == "claims":
-        return claims
-    conditions = [condition] if condition else ["paper", "honest"]
-    both = [(f"{name}, {each}", partial(make, each)) for each in conditions for name, make in _BY_CONDITION.items()]
-    return [("table-alpha", lambda _: alpha_part()), *both, *_PLAIN.items(), *claims]
+    return [(name, make) for name, make in _ALONE.items() if name == experiment or (experiment, name) == ("claims", "desiderata")]
 
 
 def run(
@@ -88,7 +68,7 @@ def run(
 ) -> None:
     with plain_errors():
         parts = parts_of(experiment, condition)
-        if as_json and experiment in ("all", "beyond"):
+        if as_json and experiment == "all":
             raise InvalidInput("json", "prints one table; name the experiment, for example: reproduce table-metrics --json")
         if out is None and experiment == "all":
             out = Path("kaczmatch-report")

@@ -1,4 +1,4 @@
-"""Parts of the laboratory, run under a progress bar."""
+"""Parts of a reproduction, run under a progress bar."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from kaczmatch.cli.terminal.errors import interruptible
-from kaczmatch.laboratory.report import write_report
-from kaczmatch.laboratory.study import Laboratory, Plan
 from kaczmatch.report.results import ReportPart
+from kaczmatch.reproduce.report import write_report
+from kaczmatch.reproduce.study import Plan, Reproduction
 from kaczmatch.runner.contract import Runner
 from kaczmatch.runner.local import LocalRunner
 
 
 def run_parts(
-    parts: Sequence[tuple[str, Callable[[Laboratory], ReportPart]]],
+    parts: Sequence[tuple[str, Callable[[Reproduction], ReportPart]]],
     plan: Plan,
     out: Path | None,
     command: str,
@@ -36,10 +36,10 @@ def run_parts(
         kept = interruptible(lambda: f"{len(finished)} of {len(parts)} parts are finished" + ("" if out is None else " and kept"))
         with kept, Progress(*columns, console=console, transient=True) as progress:
             task = progress.add_task("starting", total=len(parts), step="")
-            laboratory = Laboratory(plan, lambda step: progress.update(task, step=step), runner)
+            run = Reproduction(plan, lambda step: progress.update(task, step=step), runner)
             for name, make in parts:
                 progress.update(task, description=name, step="")
-                part = make(laboratory)
+                part = make(run)
                 if out is not None:
                     written.append(writer.submit(part.write, out))
                 finished.append(part)

@@ -14,9 +14,9 @@ from kaczmatch.cli.terminal.tables import show_parts
 from kaczmatch.core.errors import InvalidInput
 from kaczmatch.formats.rows import check_ending
 from kaczmatch.formats.swipe_writer import write_candidates, write_swipes
-from kaczmatch.laboratory.simulated import simulated_part
-from kaczmatch.laboratory.study import Plan
 from kaczmatch.learners.registry import learner as make_learner
+from kaczmatch.reproduce.study import Plan
+from kaczmatch.reproduce.tables import simulated_part
 from kaczmatch.simulation.condition import Condition
 from kaczmatch.simulation.trace import trace
 from kaczmatch.simulation.world import world

@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kaczmatch.core.errors import InvalidInput
-from kaczmatch.core.html import table
 from kaczmatch.core.swipes import AnyLog, SwipeLog
 from kaczmatch.core.vectors import Matrix, Vector, cosine, unit_rows
 from kaczmatch.learners.contract import Learner
@@ -24,7 +23,6 @@ from kaczmatch.learners.state import State
 from kaczmatch.runner.cores import ALL_CORES, run_on
 
 _WORK_BYTES = 1 << 24
-_VISIBLE = 0.001  # degrees; a table of three digits would show less as 0
 
 
 @final
@@ -36,15 +34,6 @@ class Influence:
     angles: Vector  # how far the direction turns without that swipe
     prior_angle: float  # how far it turns when the user starts from zero instead of the prior
     prior_cosine: float  # cosine between today's direction and the prior
-
-    def _repr_html_(self) -> str:
-        order = np.argsort(-self.angles, kind="stable")
-        turning = order[self.angles[order] >= _VISIBLE]
-        rows = [(int(self.rows[place]), float(self.angles[place])) for place in turning]
-        silent = len(order) - len(rows)
-        which = f"Influence of {len(order)} swipes" + (f", {silent} of them below {_VISIBLE}°" if silent else "")
-        title = f"{which}; starting from zero would turn the direction by {self.prior_angle:.1f}°"
-        return table(title, ["row of the log", "degrees"], rows)
 
 
 def influence(

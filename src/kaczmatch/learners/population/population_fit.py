@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
+from itertools import count
 from typing import Final, final
 
 import numpy as np
@@ -28,7 +29,7 @@ from kaczmatch.learners.logs.grouping import user_numbers
 from kaczmatch.learners.logs.progressive import progressive_predictions
 from kaczmatch.learners.population.appeal import AppealModel
 from kaczmatch.learners.population.prior_fit import fit_prior
-from kaczmatch.learners.population.trait_fit import fit_traits
+from kaczmatch.learners.population.trait_fit import FIT_STEPS, fit_traits
 from kaczmatch.learners.population.trait_log import SiteLog
 from kaczmatch.learners.population.traits import TraitModel
 from kaczmatch.learners.prior import Prior
@@ -43,6 +44,7 @@ _ENOUGH: Final = 400  # people tried, after which no other part is
 _NEWTON_STEPS: Final = 30
 _SMALLEST: Final = 1e-9
 
+Progress = Callable[[str, int, int], None]  # what is being done, steps done, steps in all
 Advance = Callable[[], None]
 
 
@@ -65,13 +67,13 @@ def fit_population(
     traits: bool | None = None,
     most: int = MOST_PEOPLE,
     seed: int = 0,
-    advance: Advance = lambda: None,
+    progress: Progress = lambda _what, _done, _steps: None,
     runner: Runner = LocalRunner(1),  # noqa: B008
 ) -> FittedPopulation:
     """The population of a log that names candidates and times, for `learner`, or without traits for what takes its place.
 
     It has traits where they pay, or as `traits` says. Deterministic for a seed, on any number of workers. Beside the log, memory
-    grows with `most`, not with the log.
+    grows with `most`, not with the log. `progress` is told how far a fit is, which may take minutes: ``print`` will do.
     """
     log = SwipeLog.of(log)
     if not isinstance(learner, ProbitTraits):
@@ -85,12 +87,22 @@ def fit_population(
     mine, numbers = log.select(kept), user[kept]
     fitted = [names[each] for each in chosen.tolist()]
     if traits is None:
+        advance = _counted(progress, "with traits or without", _steps_of_trial(numbers))
         traits = traits_pay(learner, mine, numbers, seed=seed, advance=advance, runner=runner)
     if not traits:
         alone = without_traits(learner)
+        progress("where people start", 0, 1)
         return FittedPopulation(alone, prior_with_appeal(alone, mine), None, names, fitted)
+    advance = _counted(progress, "traits, and where people start", FIT_STEPS)
     fit = fit_traits(learner, mine, numbers, seed=seed, advance=advance, runner=runner)
     return FittedPopulation(learner, fit.prior, fit.sites, names, fitted)
+
+
+def _counted(progress: Progress, what: str, steps: int) -> Callable[[], None]:
+    """A call for each step, of so many."""
+    done = count(1)
+    progress(what, 0, steps)
+    return lambda: progress(what, next(done), steps)
 
 
 def people_with_history(swipes: Integers, most: int) -> Integers:
@@ -111,22 +123,32 @@ def clearly_lower(losses: Vector, others: Vector) -> bool:
 def traits_pay(learner: ProbitTraits, log: SwipeLog, user: Integers, *, seed: int, advance: Advance, runner: Runner) -> bool:
     """Whether a population should have traits. `user` has the number of each row's user; one user alone tells nothing."""
     drawn = np.random.default_rng([seed, 41]).permutation(np.unique(user))
-    size = max(1, len(drawn) // _PARTS)
-    if len(drawn) == size:
+    parts = _parts(drawn)
+    if len(parts[0]) == len(drawn):
         return False
-    parts = [drawn[first : first + size] for first in range(0, min(_ENOUGH, _PARTS * size, len(drawn)), size)]
     rows = [np.flatnonzero(np.isin(user, part)) for part in parts]
     predicted: list[Vector] = []
     for predict in (_with_traits, _without_traits):
         some = []
         for one in rows:
             held = np.isin(np.arange(len(log)), one)
-            some.append(predict(learner, log, user, held, seed, runner))
+            some.append(predict(learner, log, user, held, seed, advance, runner))
             advance()
         predicted.append(np.concatenate(some))
     tried = np.concatenate(rows)
     _, place = np.unique(user[tried], return_inverse=True)
     return clearly_lower(*(_losses(p, log.label[tried] > 0.0, place) for p in predicted))
+
+
+def _parts(people: Integers) -> list[Integers]:
+    """Those that are held out in turn."""
+    size = max(1, len(people) // _PARTS)
+    return [people[first : first + size] for first in range(0, min(_ENOUGH, _PARTS * size, len(people)), size)]
+
+
+def _steps_of_trial(user: Integers) -> int:
+    """How often `traits_pay` says that it has advanced."""
+    return len(_parts(np.unique(user))) * (FIT_STEPS + 2)
 
 
 def without_traits(learner: ProbitTraits) -> Probit | ProbitDiagonal:
@@ -142,10 +164,10 @@ def prior_with_appeal(learner: Learner, log: SwipeLog) -> Prior:
 
 
 def _with_traits(
-    learner: ProbitTraits, log: SwipeLog, user: Integers, held: NDArray[np.bool_], seed: int, runner: Runner
+    learner: ProbitTraits, log: SwipeLog, user: Integers, held: NDArray[np.bool_], seed: int, advance: Advance, runner: Runner
 ) -> Vector:
     """The probability of each like of the people held out, with traits as the fitted people had told them before each swipe."""
-    fit = fit_traits(learner, log.select(~held), user[~held], seed=seed, advance=lambda: None, runner=runner)
+    fit = fit_traits(learner, log.select(~held), user[~held], seed=seed, advance=advance, runner=runner)
     model = TraitModel(learner=learner, prior=fit.prior, reference=int(np.asarray(log.at).max()))
     trying = log.select(held)
     nobody: Integers = np.full(len(trying), -1)  # who is held out has given no site
@@ -155,7 +177,7 @@ def _with_traits(
 
 
 def _without_traits(
-    learner: ProbitTraits, log: SwipeLog, user: Integers, held: NDArray[np.bool_], seed: int, runner: Runner
+    learner: ProbitTraits, log: SwipeLog, user: Integers, held: NDArray[np.bool_], seed: int, advance: Advance, runner: Runner
 ) -> Vector:
     """The same with the appeal that the fitted people had given by then."""
     alone, fitting, trying = without_traits(learner), log.select(~held), log.select(held)

@@ -48,6 +48,7 @@ from kaczmatch.runner.local import LocalRunner
 
 ROUNDS: Final = 20  # and no more: P₀ shrinks with rounds
 _WIDER: Final = (1.0, 1.5, 2.2, 3.3, 5.0, 7.5, 11.0)  # P₀, at the end
+FIT_STEPS: Final = ROUNDS + 2 * len(_WIDER)  # how often a fit says that it has advanced
 _HISTORY: Final = 10.0  # swipes at which a user counts half
 _NEUTRAL: Final = 200.0  # people without a liking for any tag beyond W, who are counted in
 _INNER: Final = 3  # steps of a user's mean in a round
@@ -86,7 +87,7 @@ def fit_traits(
         fit.update_population()
         advance()
     sites = fit.site_log()
-    return TraitFit(_most_likely(fit, sites), sites)
+    return TraitFit(_most_likely(fit, sites, advance), sites)
 
 
 class _Width(NamedTuple):
@@ -96,7 +97,7 @@ class _Width(NamedTuple):
     rest: float = _WIDER[0]
 
 
-def _most_likely(fit: _Fit, sites: SiteLog) -> Prior:
+def _most_likely(fit: _Fit, sites: SiteLog, advance: Advance) -> Prior:
     """The prior under which the fitted people's own swipes are most likely, with traits as the others' sites tell them."""
     log, together, best = fit.log, fit.directions(), _Width()
     model = TraitModel(learner=fit.learner, prior=fit.prior(best, together), half_life_days=math.inf)
@@ -107,6 +108,7 @@ def _most_likely(fit: _Fit, sites: SiteLog) -> Prior:
 
     def loss(width: _Width) -> float:
         p = progressive_predictions(fit.learner, seen, prior=fit.prior(width, together))
+        advance()
         return float(-np.log(np.clip(np.where(log.label > 0.0, p, 1.0 - p), 1e-9, 1.0)).sum())
 
     best = min((_Width(each, best.rest) for each in _WIDER), key=loss)

@@ -33,7 +33,7 @@ class AssignmentMeasures:
     exposure_gini: float
 
 
-def measure(market: PickMarket, assigned: AssignedPicks) -> AssignmentMeasures:
+def measure_picks(market: PickMarket, assigned: AssignedPicks) -> AssignmentMeasures:
     """Over the pairs on the lists of the market, and those that were given."""
     lists = market.lists.with_pairs(market.columns, assigned.given)
     given = lists.which(assigned.given)

@@ -8,7 +8,6 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any, NamedTuple, final
 
-from kaczmatch.core.html import table
 from kaczmatch.core.vectors import Vector
 from kaczmatch.recommend.decks.policy import DeckPlan
 
@@ -72,15 +71,6 @@ class Deck:
     next_at: datetime | None = None
     empty_code: str = ""
     traits: Mapping[Hashable, Vector] = field(default_factory=dict, repr=False, compare=False)
-
-    def _repr_html_(self) -> str:
-        if not self.cards:
-            return table(
-                f"An empty deck: {self.empty}", ["without this filter", "people"], [(h.filter, h.people) for h in self.hints]
-            )
-        rows = [(place, card.id, card.reason.value, card.why, card.propensity) for place, card in enumerate(self.cards, 1)]
-        title = f"{len(rows)} of {self.eligible:,} eligible people, by the policy {self.policy}"
-        return table(title, ["", "candidate", "reason", "why", "propensity"], rows)
 
 
 @final

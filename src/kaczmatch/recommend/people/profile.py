@@ -8,11 +8,9 @@ from dataclasses import dataclass, field
 from datetime import date
 from typing import final
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from kaczmatch.core.errors import InvalidInput, check_integer, check_number
-from kaczmatch.core.html import table
 from kaczmatch.core.vectors import Vector, as_vector, check_vector, read_only
 from kaczmatch.recommend.people.location import Location
 from kaczmatch.recommend.people.schema import DATING, Schema
@@ -95,17 +93,6 @@ class Profile:
         check_number("within_km", self.within_km, low=0.0)
         if self.within_km < math.inf and self.location is None:
             raise InvalidInput("location", "is needed to look for people within a distance")
-
-    def _repr_html_(self) -> str:
-        ages = "of any age" if self.ages == (0, MAX_AGE) else f"from {self.ages[0]} to {self.ages[1]} years"
-        near = "anywhere" if self.within_km == math.inf else f"within {self.within_km:g} km"
-        rows = [
-            ("is", ", ".join(sorted(self.i_am))),
-            ("looks for", f"{', '.join(sorted(self.i_look_for))}, {ages}, {near}"),
-            ("born", self.born or "not said"),
-            ("values", f"{int(np.count_nonzero(self.features))} of {len(self.features)} are not 0"),
-        ]
-        return table(f"Profile of {self.id}", ["", ""], rows)
 
     def old_enough(self, day: date) -> bool:
         """Whether the schema lets this person take part yet. Without a date of birth: where it asks for none."""

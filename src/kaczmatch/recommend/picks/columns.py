@@ -25,6 +25,7 @@ from kaczmatch.learners.state import State
 from kaczmatch.recommend.index.compact_state import CompactState, said_columns, typical_form
 from kaczmatch.recommend.index.search_kernel import Float32s
 from kaczmatch.recommend.people.filters import NO_BIRTH_DATE, FilterColumns, date_number
+from kaczmatch.recommend.people.profile import Profile
 from kaczmatch.recommend.people.vocabulary import Vocabulary
 
 NO_AGE: Final = -1
@@ -55,6 +56,24 @@ class PickColumns:
 
     def __len__(self) -> int:
         return len(self.ids)
+
+    @classmethod
+    def of_profiles(
+        cls,
+        people: Sequence[Profile],
+        learner: Learner,
+        states: Sequence[State],
+        vocabulary: Vocabulary,
+        day: date,
+        *,
+        others: ArrayLike = (),
+        excluded: Iterable[tuple[Hashable, Hashable]] = (),
+    ) -> PickColumns:
+        """From at least one profile, and everybody's state."""
+        if not people:
+            raise InvalidInput("people", "is empty")
+        columns, features = FilterColumns.from_profiles(people, people[0].schema), [each.features for each in people]
+        return cls.of(columns, features, learner, states, vocabulary, day, others=others, excluded=excluded)
 
     @classmethod
     def of(

@@ -52,7 +52,8 @@ def test_without_traits_appeal_is_heard_as_if_from_the_beginning() -> None:
     found = refit(decided, features, Refits(False), 0)
     for each in decided:
         heard.record(found.fold.start.state, each.viewer, each.candidate, each.label, each.at)
-    assert [found.heard.of(one, 3, later) for one in range(12)] == [heard.of(one, 3, later) for one in range(12)]
+    said, again = (np.array([each.of(one, 3, later) for one in range(12)]) for each in (found.heard, heard))
+    assert np.array_equal(said, again)
     assert found.fold.prior.version.startswith("population-")
 
 

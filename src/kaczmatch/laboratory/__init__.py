@@ -1,1 +1,0 @@
-"""Experiments: the paper's, reproduced, and what happens under honest labels."""
