@@ -2,8 +2,8 @@
 
     python research/trait_ablations.py movielens|speed-dating [--data ../shared/data] [--protocol strict] [--guarded]
 
-Every line is fitted on the same people and tested on the others, as by `kaczmatch evaluate`. Without the guard, a site is as large
-as its rater's decision makes it. That needs other kernels, so the script runs itself once more for it.
+Every line is fitted on the same people and tested on the others, as by `kaczmatch evaluate`. Without the guard, a site is as
+large as its rater's decision makes it. That needs other kernels, so the script runs itself once more for it.
 """
 
 from __future__ import annotations

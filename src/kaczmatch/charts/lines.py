@@ -77,8 +77,8 @@ def line_chart(
     width: int = 660,
     height: int = 340,
 ) -> alt.LayerChart | alt.FacetChart:
-    """One line per learner over `x`. Those of `banded`, or all, have a band from `low` to `high` where rows have these; with `zero`,
-    there is a line at 0."""
+    """One line per learner over `x`. Those of `banded`, or all, have a band from `low` to `high` where rows have these;
+    with `zero`, there is a line at 0."""
     whole = all(float(row[x]).is_integer() for row in rows)  # half a swipe is none
     scale = alt.Scale(type="log" if x_log else "linear", zero=False, nice=not x_log)
     base = alt.Chart({"values": list(rows)}).encode(
