@@ -5,6 +5,8 @@ from .core.errors import InvalidInput as InvalidInput
 from .core.swipes import ShownCandidate as ShownCandidate
 from .core.swipes import SwipeLog as SwipeLog
 from .core.swipes import appeal_rows as appeal_rows
+from .evaluation.evaluate import evaluate as evaluate
+from .evaluation.report import Report as Report
 from .formats.swipe_table import read_log as read_log
 from .inference.sequential import difference_sequence as difference_sequence
 from .learners.belief.gaussian import Probit as Probit

@@ -15,24 +15,21 @@ once (Bonferroni), and are wrong in at most one run of a thousand. How many shuf
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Final, Literal, NamedTuple, final
+from typing import Final, Literal, NamedTuple, Protocol, final
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtrit
 
-from kaczmatch.core.compiled import compiled
-from kaczmatch.core.ranking_metrics import auc
+from kaczmatch.core.ranking_metrics import AUC, judged
 from kaczmatch.core.vectors import Matrix, Vector
-from kaczmatch.evaluation.measures.bootstrap import Interval
-from kaczmatch.evaluation.measures.holdout_ranking import BASELINES, ranked_holdouts, rounded
-from kaczmatch.evaluation.protocol.contenders import Contender
-from kaczmatch.evaluation.protocol.folds import Fold
-from kaczmatch.evaluation.protocol.progress import Progress
-from kaczmatch.evaluation.protocol.trial import Places, Trial, at_most
+from kaczmatch.evaluation.contenders import Baseline, Contender, Fold, Source
+from kaczmatch.evaluation.predictions import TOP, group_bounds, predict, rounded
+from kaczmatch.evaluation.scores import Interval
+from kaczmatch.evaluation.trial import Places, Trial, at_most
 from kaczmatch.runner.contract import Runner
 from kaczmatch.runner.local import LocalRunner
 
@@ -46,7 +43,15 @@ _SHUFFLES: Final = 8  # at once; the first ones say how many it takes
 
 Verdict = Literal["sound", "leak", "cannot tell"]
 Areas = NDArray[np.float64]  # AUC minus 0.5: shuffles x users x contenders
-Refit = Callable[[Fold, Trial], Sequence[Contender]]
+Refit = Callable[[Fold, Trial], Sequence[Source]]
+
+
+class Progress(Protocol):
+    """Takes stages of a known number of steps, one after the other."""
+
+    def stage(self, what: str, steps: int) -> None: ...
+
+    def advance(self, steps: int = 1) -> None: ...
 
 
 @final
@@ -102,26 +107,25 @@ def shuffled_trial(trial: Trial, number: int) -> Trial:
 
 
 def shuffled_check(
-    folds: Sequence[Fold],
-    refit: Refit,
-    times: Sequence[int],
-    progress: Progress,
-    runner: Runner = LocalRunner(1),  # noqa: B008
+    folds: Sequence[Fold], refit: Refit, times: Sequence[int], progress: Progress, runner: Runner
 ) -> ShuffledCheck:
-    """As many shuffles as it takes; `refit` fits a fold's contenders again in a shuffled trial."""
+    """As many shuffles as it takes; `refit` fits a fold's sources again in a shuffled trial."""
+    folds = [_learning(one) for one in folds]
     users = [at_most(MOST_USERS, fold.trial.tested) for fold in folds]
-    names = [*(each.name for each in folds[0].contenders), *BASELINES]
+    names = [each.name for each in folds[0].sources]
     mutual = folds[0].trial.knowledge == "mature"
-    found = _Found.nothing(sum(map(len, users)), len(names))
+    found = _Found(*(np.empty((0, sum(map(len, users)), len(names))) for _ in range(3)))
     shuffles, refits = _SHUFFLES, 1
     while True:
-        more = range(found.shuffles, shuffles), range(found.refits, refits)
-        progress.stage("shuffled decisions", sum(map(len, more)) * sum(map(len, users)))
+        more = range(len(found.kept), shuffles), range(len(found.refitted), refits)
+        progress.stage("shuffled decisions", sum(map(len, more)) * len(folds))
         parts = [_of_fold(*each, refit, times, *more, progress, runner) for each in zip(folds, users, strict=True)]
-        found = found.followed_by(_Found(*(np.concatenate(each, axis=1) for each in zip(*parts, strict=True))))
+        joined = (np.concatenate(each, axis=1) for each in zip(*parts, strict=True))
+        found = _Found(*(np.concatenate(each) for each in zip(found, joined, strict=True)))
         check = found.check(names, mutual=mutual)
         shuffles, refits = found.wanted(mutual=mutual)
-        if check.widest <= HALF_WIDTH or shuffles > MOST_SHUFFLES or (shuffles, refits) == (found.shuffles, found.refits):
+        enough = (shuffles, refits) == (len(found.kept), len(found.refitted))
+        if check.widest <= HALF_WIDTH or shuffles > MOST_SHUFFLES or enough:
             return check
 
 
@@ -132,42 +136,24 @@ class _Found(NamedTuple):
     control: Areas  # of the predictions from the real decisions, judged by the shuffled ones
     refitted: Areas  # of the first shuffles, with what was fitted on them
 
-    @classmethod
-    def nothing(cls, users: int, names: int) -> _Found:
-        return cls(*(np.empty((0, users, names)) for _ in range(3)))
-
-    def followed_by(self, other: _Found) -> _Found:
-        return _Found(*(np.concatenate(each) for each in zip(self, other, strict=True)))
-
-    @property
-    def shuffles(self) -> int:
-        return len(self.kept)
-
-    @property
-    def refits(self) -> int:
-        return len(self.refitted)
-
     def check(self, names: Sequence[str], *, mutual: bool) -> ShuffledCheck:
         values = self._of_users() + self._of_refits()
-        reach = _reach(values, mutual=mutual)
-        means = 0.5 + values.mean(axis=0)
+        means, reach = 0.5 + values.mean(axis=0), half_widths(values, mutual=mutual)
         scores = [
             ShuffledScore(name, Interval(float(mean), float(mean - width), float(mean + width)))
             for name, mean, width in zip(names, means, reach, strict=True)
         ]
-        return ShuffledCheck(scores, len(values), self.shuffles)
+        return ShuffledCheck(scores, len(values), len(self.kept))
 
     def wanted(self, *, mutual: bool) -> tuple[int, int]:
-        """How many shuffles and refits would do, at the spread so far.
-
-        Without a leak, refits do not differ, and one of them does.
-        """
-        ranked, fitted = (float(_reach(each, mutual=mutual).max()) for each in (self._of_users(), self._of_refits()))
+        """How many shuffles and refits would do, at the spread so far. Without a leak, refits do not differ, and one of them does."""
+        done, refits = len(self.kept), len(self.refitted)
+        ranked, fitted = (float(half_widths(each, mutual=mutual).max()) for each in (self._of_users(), self._of_refits()))
         if not math.isfinite(ranked):
-            return MOST_SHUFFLES + 1, self.refits
-        refits = max(self.refits, min(math.ceil(self.refits * (2.0 * fitted / HALF_WIDTH) ** 2), MOST_REFITS))
-        room = max(HALF_WIDTH**2 - fitted**2 * self.refits / refits, HALF_WIDTH**2 / 2.0)
-        return max(self.shuffles, math.ceil(1.1 * self.shuffles * ranked**2 / room)), refits
+            return MOST_SHUFFLES + 1, refits
+        more = max(refits, min(math.ceil(refits * (2.0 * fitted / HALF_WIDTH) ** 2), MOST_REFITS))
+        room = max(HALF_WIDTH**2 - fitted**2 * refits / more, HALF_WIDTH**2 / 2.0)
+        return max(done, math.ceil(1.1 * done * ranked**2 / room)), more
 
     @property
     def _tested(self) -> NDArray[np.bool_]:
@@ -182,11 +168,11 @@ class _Found(NamedTuple):
         return np.asarray((kept - slope * control).sum(axis=0) / known.sum(axis=0))
 
     def _of_refits(self) -> Matrix:
-        return np.asarray(np.nan_to_num((self.refitted - self.kept[: self.refits])[:, self._tested]).mean(axis=0))
+        return np.asarray(np.nan_to_num((self.refitted - self.kept[: len(self.refitted)])[:, self._tested]).mean(axis=0))
 
 
-def _reach(values: Matrix, *, mutual: bool) -> Vector:
-    """Half-widths of the means over users.
+def half_widths(values: Matrix, *, mutual: bool) -> Vector:
+    """Of the means over users.
 
     Given all that is known to others, a user's held-out decisions are in random order, so two users' areas are uncorrelated. Only
     if two users hear of each other's held-out decisions (`mature`) do both rise where they agree. Each pair then counts twice, which
@@ -209,55 +195,50 @@ def _of_fold(
     progress: Progress,
     runner: Runner,
 ) -> _Found:
-    nothing = np.empty((0, len(users), len(fold.contenders) + len(BASELINES)))
+    nothing = np.empty((0, len(users), len(fold.sources)))
     kept, control, added = [nothing], [nothing], [nothing]
     parts = [shuffles[first : first + _SHUFFLES] for first in range(0, len(shuffles), _SHUFFLES)]
-    ranked = runner.results(partial(_of_shuffles, fold.trial, fold.contenders, times, users), parts)
+    ranked = runner.results(partial(_of_shuffles, fold, times, users), parts)
     for part, (own, real) in zip(parts, ranked, strict=True):
         kept.append(own)
         control.append(real)
-        progress.advance(len(part) * len(users))
+        progress.advance(len(part))
     for number in refits:
         trial = shuffled_trial(fold.trial, number)
-        added.append(_mean_areas(trial, refit(fold, trial), times, users, {})[:1])
-        progress.advance(len(users))
+        added.append(_areas(_learning(Fold(trial, refit(fold, trial))), times, users)[None])
+        progress.advance()
     return _Found(*map(np.concatenate, (kept, control, added)))
 
 
-def _of_shuffles(
-    trial: Trial, contenders: Sequence[Contender], times: Sequence[int], users: Places, numbers: range
-) -> tuple[Areas, Areas]:
+def _of_shuffles(fold: Fold, times: Sequence[int], users: Places, numbers: range) -> tuple[Areas, Areas]:
     """`kept` and `control` of some shuffles."""
-    rng = np.random.default_rng([trial.protocol.seed, 4])
-    ranked = ranked_holdouts(trial, contenders, times, users, rng)
-    real = {(place, one.user): one.scores.astype(np.float32) for place, one in ranked}
-    found = np.stack([_mean_areas(shuffled_trial(trial, number), contenders, times, users, real) for number in numbers])
-    return found[:, 0], found[:, 1]
+    trials = [shuffled_trial(fold.trial, number) for number in numbers]
+    kept = [_areas(Fold(trial, fold.sources), times, users) for trial in trials]
+    return np.stack(kept), np.stack(_all_areas(fold, times, users, trials))
 
 
-def _mean_areas(
-    trial: Trial,
-    contenders: Sequence[Contender],
-    times: Sequence[int],
-    users: Places,
-    real: Mapping[tuple[int, int], NDArray[np.float32]],
-) -> Areas:
-    """Each user's mean over numbers of swipes: of what is predicted in this trial, and of `real` predictions."""
-    areas = np.full((2, len(times), len(users), len(contenders) + len(BASELINES)), np.nan)
-    rng = np.random.default_rng([trial.protocol.seed, 5])
-    for place, one in ranked_holdouts(trial, contenders, times, users, rng):
-        column, like = np.searchsorted(users, one.user), trial.table.like[one.rows]
-        areas[0, place, column] = _judged(rounded(one.scores), like)
-        beside = real.get((place, one.user))  # missing for a user whose real decisions left nothing to rank
-        areas[1, place, column] = 0.5 if beside is None else _judged(beside.astype(np.float64), like)
-    known = np.isfinite(areas)
-    count = known.sum(axis=1)
-    return np.where(count > 0, np.where(known, areas - 0.5, 0.0).sum(axis=1) / np.maximum(count, 1), np.nan)
+def _learning(fold: Fold) -> Fold:
+    """Without pooled models, which take too long to ask again and again: tests see to it that they do not peek."""
+    sources = [each for each in fold.sources if isinstance(each, Contender | Baseline)]
+    return Fold(fold.trial, [each for each in sources if isinstance(each, Baseline) or each.learns])
 
 
-@compiled
-def _judged(scores: Matrix, likes: NDArray[np.bool_]) -> Vector:
-    areas = np.empty(scores.shape[0])
-    for row in range(scores.shape[0]):
-        areas[row] = auc(scores[row], likes)
-    return areas
+def _areas(fold: Fold, times: Sequence[int], users: Places) -> Areas:
+    return _all_areas(fold, times, users, [fold.trial])[0]
+
+
+def _all_areas(fold: Fold, times: Sequence[int], users: Places, judges: Sequence[Trial]) -> list[Areas]:
+    """Each user's mean over numbers of swipes of what is predicted in a fold, judged by the decisions of each of the trials."""
+    table = predict(fold.trial, fold.sources, times, users, LocalRunner(1), ahead=False)
+    begin = group_bounds(table.user, table.t)
+    place = np.searchsorted(users, table.user[begin[:-1]])
+    found = [np.full((len(users), len(fold.sources)), np.nan) for _ in judges]
+    for column, said in enumerate(table.said.values()):
+        scores = rounded(said)
+        for trial, areas in zip(judges, found, strict=True):
+            area = judged(scores, trial.table.like[table.row], begin, AUC, TOP)
+            known = np.isfinite(area)
+            counts = np.bincount(place[known], minlength=len(users))
+            sums = np.bincount(place[known], area[known] - 0.5, minlength=len(users))
+            areas[counts > 0, column] = sums[counts > 0] / counts[counts > 0]
+    return found
