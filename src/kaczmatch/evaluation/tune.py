@@ -23,7 +23,7 @@ from kaczmatch.evaluation.protocol.progress import Progress
 from kaczmatch.evaluation.protocol.trial import Places, Trial, at_most
 from kaczmatch.formats.configuration import Configuration
 from kaczmatch.learners.belief.gaussian import Probit, ProbitDiagonal
-from kaczmatch.learners.logs.progressive import progressive_predictions
+from kaczmatch.learners.logs.replay import progressive_predictions
 from kaczmatch.learners.population.appeal import AppealModel
 from kaczmatch.learners.population.prior_fit import fit_prior
 from kaczmatch.learners.registry import learner

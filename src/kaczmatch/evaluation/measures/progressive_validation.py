@@ -18,7 +18,7 @@ from kaczmatch.evaluation.measures.holdout_ranking import APPEAL, OWN_RATE
 from kaczmatch.evaluation.protocol.contenders import Contender
 from kaczmatch.evaluation.protocol.trial import Places, Trial
 from kaczmatch.learners.contract import ProbabilisticLearner
-from kaczmatch.learners.logs.progressive import progressive_predictions
+from kaczmatch.learners.logs.replay import progressive_predictions
 from kaczmatch.runner.contract import Runner
 from kaczmatch.runner.local import LocalRunner
 

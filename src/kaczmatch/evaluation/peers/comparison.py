@@ -23,7 +23,7 @@ from kaczmatch.evaluation.protocol.folds import Fold
 from kaczmatch.evaluation.protocol.progress import Progress
 from kaczmatch.evaluation.protocol.trial import Places, Trial
 from kaczmatch.learners.contract import ProbabilisticLearner
-from kaczmatch.learners.logs.progressive import progressive_predictions
+from kaczmatch.learners.logs.replay import progressive_predictions
 
 ALONE, WITH_APPEAL, DEFAULT = "probit-diag", "probit-diag + appeal", "probit-diag + population + appeal"
 MARGIN = 0.005  # an AUC lower by less is not worse

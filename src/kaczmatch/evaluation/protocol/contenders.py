@@ -21,7 +21,7 @@ from kaczmatch.learners.population.threshold import calibrated_hinge
 from kaczmatch.learners.population.traits import TraitModel
 from kaczmatch.learners.prior import Prior
 from kaczmatch.learners.registry import LEARNERS, learner
-from kaczmatch.learners.rules.hinge import HingeLearner
+from kaczmatch.learners.rules.kaczmarz import HingeLearner
 from kaczmatch.runner.contract import Runner
 from kaczmatch.runner.local import LocalRunner
 

@@ -1,4 +1,4 @@
-"""From the laboratory to the service: the settings that a recommendation amounts to, and the commands that bring them into use."""
+"""From an evaluation to the service: the settings that a recommendation amounts to, and the commands that bring them into use."""
 
 from __future__ import annotations
 
