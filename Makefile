@@ -13,8 +13,8 @@ PARALLEL := --numprocesses auto # tests/conftest.py says how many workers there 
 # The tests start a hundred processes, which would compile every module anew.
 unexport PYTHONDONTWRITEBYTECODE
 # There are more workers than cores: threads of linear algebra would wait for each other.
-quick test: export OPENBLAS_NUM_THREADS := 1
-quick test: export OMP_NUM_THREADS := 1
+quick test mutants: export OPENBLAS_NUM_THREADS := 1
+quick test mutants: export OMP_NUM_THREADS := 1
 
 .PHONY: serve quick test mutants compiled check rooms sizes walk bench endure results migration docs pictures dist sbom licences release-check versions typescript clean
 
