@@ -25,7 +25,16 @@ from kaczmatch.evaluation.contenders import (
 from kaczmatch.evaluation.matches import EVERYBODY, FORWARD, TOPS, MatchScore, best_auc, best_fusions
 from kaczmatch.evaluation.pooled import POOLED
 from kaczmatch.evaluation.predictions import TOP, Predictions
-from kaczmatch.evaluation.scores import WARM, Interval, Scores, probability_scores, ranking_scores, recommend
+from kaczmatch.evaluation.scores import (
+    WARM,
+    Interval,
+    ProbabilityScore,
+    Recommendation,
+    Scores,
+    probability_scores,
+    ranking_scores,
+    recommend,
+)
 from kaczmatch.evaluation.self_test import FALSE_ALARMS, HALF_WIDTH, ShuffledCheck
 from kaczmatch.evaluation.trial import Trial
 from kaczmatch.formats.configuration import Configuration
@@ -80,11 +89,12 @@ class Report:
         return self._scores(self.names)
 
     @cached_property
-    def probabilities(self) -> Any:
+    def probabilities(self) -> list[ProbabilityScore]:
+        """Ours and the baselines', least log-loss first."""
         return [one for one in probability_scores(self.predictions, self._seed(11)) if one.name not in self.peers]
 
     @cached_property
-    def recommendation(self) -> Any:
+    def recommendation(self) -> Recommendation:
         return recommend(self.scores, self.contenders, {each.name: each.log_loss.mean for each in self.probabilities})
 
     @cached_property
