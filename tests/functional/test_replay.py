@@ -38,7 +38,15 @@ def test_parts_give_what_the_whole_gives_bit_for_bit(tmp_path: Path, texts: bool
     job = replace(job_on(tmp_path, "out"), learner=kaczmatch.learner(slug))
     found = replay_files(job)
     whole = pl.read_parquet(tmp_path / "swipes/*.parquet")
-    log = kaczmatch.SwipeLog.of((whole, pl.read_parquet(job.candidates)))
+    decided, people = whole.filter(pl.col("decision") != "skip").sort("at", maintain_order=True), pl.read_parquet(job.candidates)
+    log = kaczmatch.SwipeLog(
+        user=decided["user"].to_numpy(),
+        candidate=decided["candidate"].to_numpy(),
+        candidates=dict(zip(people["id"].to_list(), people.drop("id").to_numpy().astype(float), strict=True)),
+        label=(decided["decision"] == "like").to_numpy(),
+        at=decided["at"].to_numpy(),
+        session=decided["session"].to_numpy(),
+    )
     expected = kaczmatch.replay(job.learner, log)
     states = pl.read_parquet(job.out / "states-*.parquet")
     assert found.parts == len(files(job.out)) > 3
