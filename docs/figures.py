@@ -76,9 +76,9 @@ def influence() -> alt.FacetChart:
     return influence_chart(found)
 
 
-def honest() -> alt.TopLevelMixin:
-    """Alignment over swipes under honest labels."""
-    (figure,) = curves_part("honest", Reproduction(Plan(seeds=5), lambda _: None)).figures
+def curves() -> alt.TopLevelMixin:
+    """The paper's figure 1, of one seed."""
+    (figure,) = curves_part("paper", Reproduction(Plan(seeds=1), lambda _: None)).figures
     return figure.chart
 
 
@@ -131,7 +131,7 @@ def main() -> None:
     for name, figure in (
         ("forgetting", forgetting),
         ("influence", influence),
-        ("curves-honest", honest),
+        ("curves-paper", curves),
         ("market", market),
         ("block-nk-noise", block_nk_noise),
     ):

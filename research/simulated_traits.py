@@ -22,15 +22,13 @@ from kaczmatch.core.vectors import Integers, Matrix
 from kaczmatch.evaluation.scores import calibration_error, losses, reliability
 from kaczmatch.learners.belief.gaussian import ProbitDiagonal, ProbitTraits
 from kaczmatch.learners.contract import ProbabilisticLearner
-from kaczmatch.learners.logs.progressive import progressive_predictions
-from kaczmatch.learners.logs.replay import replay
+from kaczmatch.learners.logs.replay import progressive_predictions, replay
 from kaczmatch.learners.population.appeal import AppealModel
 from kaczmatch.learners.population.population_fit import FittedPopulation
 from kaczmatch.learners.population.trait_log import SiteLog, follow_traits
 from kaczmatch.learners.population.traits import TraitModel
 from kaczmatch.report.results import Table
-from kaczmatch.simulation.condition import HONEST, PAPER, Condition
-from kaczmatch.simulation.world import world
+from kaczmatch.simulation.world import HONEST, PAPER, Condition, world
 
 TRAITS, TAGS = 4, 12
 MOST_FITTED = 2_000

@@ -57,7 +57,7 @@ MODULES = {
         kernels=True,
     ),
     "fold": Module(
-        tuple(f"learners/logs/{name}.py" for name in ("fold", "event_fold", "replay", "grouping", "progressive")),
+        tuple(f"learners/logs/{name}.py" for name in ("fold", "replay", "influence")),
         LEARNERS,
     ),
     "measures": Module(

@@ -23,8 +23,7 @@ from kaczmatch.cli.app import app
 from kaczmatch.cli.terminal import choices
 from kaczmatch.recommend.samplers.registry import SAMPLERS
 from kaczmatch.settings.model import DemoName
-from kaczmatch.simulation.condition import Labels, PriorKind, Sampling
-from kaczmatch.simulation.population import POPULATIONS
+from kaczmatch.simulation.world import POPULATIONS, Labels, PriorKind, Sampling
 from worlds.reports import size_before_charts
 
 KACZMATCH = [sys.executable, "-c", "from kaczmatch.cli.main import main; main()"]
@@ -181,7 +180,7 @@ def test_a_process_ends_with_the_same_words(tmp_path: Path) -> None:
     assert (done.returncode, "population: there is no 'flat'" in done.stderr, "Traceback" in done.stderr) == (2, True, False)
 
 
-def test_without_the_laboratory_the_command_says_what_to_install(tmp_path: Path) -> None:
+def test_without_its_extra_the_command_says_what_to_install(tmp_path: Path) -> None:
     code = "import sys; sys.modules['typer'] = None; from kaczmatch.cli.main import main; main()"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)  # noqa: S603
     assert done.returncode == 1

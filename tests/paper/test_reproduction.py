@@ -12,12 +12,11 @@ import ceiling
 import kaczmatch
 from kaczmatch.reproduce import published
 from kaczmatch.reproduce.claims import claims_part
-from kaczmatch.reproduce.future_work import blocks_part, convergence_part, drift_part, settled
+from kaczmatch.reproduce.future_work import blocks_part, cold_start_part, convergence_part, drift_part, settled, thresholds_part
 from kaczmatch.reproduce.study import CHECKPOINTS, Plan, Reproduction
 from kaczmatch.reproduce.tables import metrics_part
-from kaczmatch.simulation.condition import HONEST, PAPER, PAPER_ADAPTIVE
 from kaczmatch.simulation.trace import trace
-from kaczmatch.simulation.world import with_label_noise, world
+from kaczmatch.simulation.world import HONEST, PAPER, PAPER_ADAPTIVE, with_label_noise, world
 
 pytestmark = pytest.mark.slow  # the experiments of the paper
 
@@ -109,6 +108,26 @@ def test_the_claims_and_their_verdicts(run: Reproduction) -> None:
         (found,) = [given for claim, given in verdicts.items() if claim.startswith(says)]
         assert found == verdict, says
     assert all(row["measured"] and row["command"] for row in table.rows)
+
+
+def test_before_fifty_swipes_alpha_does_not_matter_and_at_fifty_it_does() -> None:
+    table = cold_start_part(Reproduction(Plan(seeds=4, users=50), lambda _: None)).tables[1]
+    gains = {(row["swipes"], row["learner"]): (row["alignment_gain_low"], row["alignment_gain_high"]) for row in table.rows}
+    for alpha in ("0.01", "9", "30"):
+        for t in (5, 10, 20):
+            low, high = gains[t, f"tk, α = {alpha}"]
+            assert -0.01 < low <= high < 0.01
+    for alpha in ("9", "30"):
+        assert gains[50, f"tk, α = {alpha}"][0] > 0.01
+
+
+def test_at_a_recalibrated_threshold_labels_by_the_dot_product_carry_a_preference() -> None:
+    (table,) = thresholds_part(Reproduction(Plan(seeds=1), lambda _: None)).tables
+    (printed, _), (recalibrated, _), _ = (
+        (row["final_centred"], row["labels"]) for row in table.rows if row["learner"] == "block-nk"
+    )
+    assert abs(printed) < 0.05
+    assert recalibrated > 0.5
 
 
 def test_where_block_nk_levels_off_and_why() -> None:

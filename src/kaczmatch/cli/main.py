@@ -28,7 +28,7 @@ def main() -> None:
 
 
 def _extra(error: ModuleNotFoundError) -> str | None:
-    """What the command needs, where two extras bring the package: whoever wants to serve should not be sent to the laboratory."""
+    """What the command needs, where two extras bring the package: a service needs no experiments."""
     shared = error.name in ("rich", "typer") and len(sys.argv) > 1
     return ("lab" if sys.argv[1] in LAB else "service") if shared else None
 

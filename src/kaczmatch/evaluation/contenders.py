@@ -19,8 +19,7 @@ from kaczmatch.evaluation.pooled import POOLED, Pooled
 from kaczmatch.evaluation.trial import Asked, Places, Trial
 from kaczmatch.learners.belief.gaussian import Probit, ProbitDiagonal, ProbitTraits
 from kaczmatch.learners.contract import Learner, ProbabilisticLearner
-from kaczmatch.learners.logs.progressive import progressive_predictions
-from kaczmatch.learners.logs.replay import replay
+from kaczmatch.learners.logs.replay import progressive_predictions, replay
 from kaczmatch.learners.population.population_fit import fit_population, people_with_history
 from kaczmatch.learners.population.prior_fit import fit_prior
 from kaczmatch.learners.population.threshold import calibrated_hinge
@@ -28,7 +27,7 @@ from kaczmatch.learners.population.trait_log import SiteLog, follow_traits
 from kaczmatch.learners.population.traits import TraitModel
 from kaczmatch.learners.prior import Prior
 from kaczmatch.learners.registry import learner
-from kaczmatch.learners.rules.hinge import HingeLearner
+from kaczmatch.learners.rules.kaczmarz import HingeLearner
 from kaczmatch.runner.contract import Runner
 
 MOST_FIT_USERS = 2_000  # the population's prior is as good from so many as from more

@@ -13,8 +13,7 @@ from kaczmatch.learners.population import trait_fit
 from kaczmatch.learners.population.population_fit import clearly_lower, people_with_history
 from kaczmatch.learners.population.trait_fit import taste_directions
 from kaczmatch.runner.local import LocalRunner
-from kaczmatch.simulation.condition import HONEST, PAPER, Condition
-from kaczmatch.simulation.world import world
+from kaczmatch.simulation.world import HONEST, PAPER, Condition, world
 
 
 def simulated(seed: int, *, shared: float, users: int = 60, swipes: int = 40, candidates: int = 50, tags: int = 6) -> SwipeLog:
@@ -126,7 +125,7 @@ def test_shares_of_likes_that_are_predicted_better_buy_no_traits() -> None:
 
 
 @pytest.mark.parametrize("condition", [PAPER, HONEST], ids=["paper", "honest"])
-def test_in_the_laboratorys_populations_nothing_is_shared(condition: Condition) -> None:
+def test_in_simulated_populations_nothing_is_shared(condition: Condition) -> None:
     one, swipes = world(replace(condition, users=40, sessions=4), 0), 100
     user, whom = np.repeat(np.arange(40), swipes), one.pools.reshape(40, -1)[:, :swipes].ravel()
     turned = one.turned[:, :swipes].ravel() == 1

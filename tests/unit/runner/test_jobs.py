@@ -10,7 +10,7 @@ from kaczmatch.learners.population import population_fit
 from kaczmatch.reproduce.study import Plan, Reproduction, learners_by_name, numbers
 from kaczmatch.runner.contract import Runner
 from kaczmatch.runner.local import LocalRunner
-from kaczmatch.simulation.condition import HONEST
+from kaczmatch.simulation.world import HONEST
 from worlds.jobs import evaluated, picked
 from worlds.scattered_runner import ScatteredRunner
 

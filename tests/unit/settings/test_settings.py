@@ -108,7 +108,7 @@ def test_a_learner_can_be_named_alone(slug: str) -> None:
     assert getattr(made, "appeal", None) in (True, None)  # it is used by whoever knows it
 
 
-def test_the_laboratory_knows_the_default_learner_of_the_service() -> None:
+def test_an_evaluation_knows_the_default_learner_of_the_service() -> None:
     fields = Settings.model_fields
     assert (USUAL.slug, USUAL.settings) == (fields["learner"].default, fields["learner_settings"].default)
     assert USUAL.appeal_half_life_days == fields["appeal_half_life_days"].default

@@ -212,7 +212,7 @@ def market(
 ) -> None:
     """Compare deck policies in a simulated market in which both sides choose and learn."""
     from kaczmatch.cli.research.market import run
-    from kaczmatch.simulation.market.refit import Refits
+    from kaczmatch.simulation.market.engine import Refits
 
     census = {"side": side, "like_rate": like_rate, "label_noise": label_noise, "people": people}
     refits = None
