@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import Any, final
 
@@ -161,7 +161,7 @@ class Report:
         if main in own.names:
             gains = self._each(lambda place: own.difference(place, main, main + UNLEARNED), since=1)
             words.append(f"What a user's own swipes buy: {gains} in AUC, beside the state at 0 on the same candidates.")
-        leads = [f"over {other} {self._each(partial(self._lead, other=other))}" for other in self._simple]
+        leads = [f"over {other} {self._leads(other)}" for other in self._simple]
         scores, places = self.scores, list(enumerate(self.times))
         areas = ", ".join(f"{scores.at(place, main).mean:.3f} after {t} ({scores.users(place):,} users)" for place, t in places)
         words.append(f"AUC of {main}: {areas}. Its lead: {'; '.join(leads)}.")
@@ -201,6 +201,12 @@ class Report:
     def _lead(self, place: int, other: str) -> Interval:
         """Of the main learner; simultaneous."""
         return _turned(self.scores.together(place, other, self.main))
+
+    def _leads(self, other: str) -> str:
+        """At each number of swipes, in their order."""
+        gaps = [self._lead(place, other) for place in range(len(self.times))]
+        clear = [str(t) for t, gap in zip(self.times, gaps, strict=True) if gap.above_zero or gap.below_zero]
+        return f"{', '.join(f'{gap.mean:+.3f}' for gap in gaps)} (beyond error after {', '.join(clear) or 'none of them'})"
 
     def _each(self, gap: Callable[[int], Interval], since: int = 0) -> str:
         said = [f"{_signed(gap(place))} after {t}" for place, t in enumerate(self.times) if t >= since]
@@ -314,9 +320,11 @@ class Report:
         tables = [Table("auc", "AUC on the swipes that follow", means, self._who()), self.ranking_table]
         if rows := [row for row in unknown if row["users"]]:
             note = "The lead is over the same learner that hears nothing of others, with its paired interval."
-            tables.append(Table("auc-unknown", "AUC among candidates about whom nobody else had decided yet", rows, note))
+            title = "AUC among candidates about whom nobody else had decided yet"
+            tables.append(Table("auc-unknown", title, _without("who", rows), note))
         lines = [row for row in self.ranking_table.rows if row["learner"] in drawn]
-        figure = _figure("auc", lines, "auc", "How well the rest is ranked", "AUC, mean over users", names=drawn)
+        banded = [self.main, APPEAL]
+        figure = _figure("auc", lines, "auc", "How well the rest is ranked", "AUC, mean over users", names=drawn, banded=banded)
         return ReportPart("ranking", "How does every learner rank?", words, tables, [figure])
 
     @cached_property
@@ -383,7 +391,7 @@ class Report:
         note = f"Log-loss and calibration error of the probabilities before each of a user's first {self.times[-1]} swipes."
         tables = [
             Table("peers", "AUC and probabilities, compared with other libraries", rows, note),
-            Table("peers-leads", f"How far {main} is ahead of each peer", leads, SIMULTANEOUS, in_report=False),
+            Table("peers-leads", f"How far {main} is ahead of each peer", _without("who", leads), SIMULTANEOUS, in_report=False),
         ]
         drawn = [main, *ours, *scores.ordered(self.peers)[: DRAWN - 1]]
         lines = [
@@ -510,13 +518,22 @@ def _figure(
     *,
     by: str = "learner",
     names: Sequence[str] = (),
+    banded: Sequence[str] = (),
     zero: bool = False,
 ) -> Figure:
     """A line for each value of the column `by`, over the number of swipes."""
     shown = [{"learner": row[by]} | {each: row[each] for each in ("swipes", y, "low", "high") if each in row} for row in rows]
     names = names or list(dict.fromkeys(row["learner"] for row in shown))
     chart = line_chart(
-        shown, x="swipes", y=y, title=title, names=names, x_title="swipes learned from", y_title=y_title, zero=zero
+        shown,
+        x="swipes",
+        y=y,
+        title=title,
+        names=names,
+        x_title="swipes learned from",
+        y_title=y_title,
+        banded=banded,
+        zero=zero,
     )
     bands = " Bands: 95 % over users, bootstrap." if rows and "low" in rows[0] else ""
     return Figure(name, chart, f"{title} ({y_title}).{bands}")
