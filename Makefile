@@ -10,7 +10,11 @@ INSTALL := $(BIN)/pip install --disable-pip-version-check --progress-bar off -c 
 SHOWN := sed -u -n -e 's/^Collecting \([^ ]*\).*/  \1/p' -e 's/^Installing collected.*/  unpacking, for up to a minute/p'
 PARALLEL := --numprocesses auto # tests/conftest.py says how many workers there are, and who gets what
 
-unexport PYTHONDONTWRITEBYTECODE # the tests start a hundred processes, which would compile every module anew
+# The tests start a hundred processes, which would compile every module anew.
+unexport PYTHONDONTWRITEBYTECODE
+# There are more workers than cores: threads of linear algebra would wait for each other.
+quick test mutants: export OPENBLAS_NUM_THREADS := 1
+quick test mutants: export OMP_NUM_THREADS := 1
 
 .PHONY: serve quick test mutants compiled check rooms sizes walk bench endure results migration docs pictures dist sbom licences release-check versions typescript clean
 

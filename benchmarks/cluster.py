@@ -32,8 +32,7 @@ import polars as pl
 import kaczmatch
 from kaczmatch.core.swipes import SwipeLog
 from kaczmatch.jobs.replay import ReplayJob, replay_files, swipe_files
-from kaczmatch.learners.logs.fold import GroupedSwipes
-from kaczmatch.learners.logs.grouping import group_by_user
+from kaczmatch.learners.logs.fold import GroupedSwipes, group_by_user
 from kaczmatch.learners.prior import Prior
 from kaczmatch.report.results import Table
 from kaczmatch.runner.contract import Runner

@@ -1,4 +1,4 @@
-"""How long `kaczmatch evaluate` and `kaczmatch tune` take on a million swipes. `make bench` runs it.
+"""How long `kaczmatch evaluate` takes on a million swipes. `make bench` runs it.
 
 10,000 users with hidden tastes make 100 swipes each on 20,000 candidates of 60 tags, in the order of a common clock.
 """
@@ -59,14 +59,9 @@ def main() -> None:
         folder = Path(name)
         log = write_log(folder)
         evaluated, said = timed("evaluate", *log, "--out", str(folder / "report"))
-        tuned, advised = timed("tune", *log, "--out", str(folder / "tune"))
     print(said.splitlines()[0])
-    print(advised.splitlines()[0])
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-    rows = [
-        {"command": "kaczmatch evaluate, every learner", "seconds": evaluated},
-        {"command": "kaczmatch tune", "seconds": tuned},
-    ]
+    rows = [{"command": "kaczmatch evaluate, every learner", "seconds": evaluated}]
     title = f"{USERS * SWIPES:,} swipes of {USERS:,} users, {CANDIDATES:,} candidates, {D} tags; most memory {memory:.1f} GiB"
     tell(options.out, Table("evaluation", title, rows, timed=True))
 

@@ -20,7 +20,7 @@ from sklearn.linear_model import SGDClassifier
 import kaczmatch
 from kaczmatch.learners.belief.gaussian import Probit
 from kaczmatch.learners.contract import Learner
-from kaczmatch.learners.rules.block import BlockLearner
+from kaczmatch.learners.rules.kaczmarz import BlockLearner
 from kaczmatch.report.results import Table
 from tables import add_out, tell
 

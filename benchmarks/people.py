@@ -11,21 +11,17 @@ what is between the two is what own swipes buy.
 from __future__ import annotations
 
 import argparse
-import time
 from pathlib import Path
 
-import numpy as np
-from numpy.typing import NDArray
-
-from kaczmatch.core.ranking_metrics import auc
-from kaczmatch.evaluation.measures.bootstrap_scores import BootstrapScores
-from kaczmatch.evaluation.measures.holdout_ranking import APPEAL, HoldoutRanking, holdout_ranking, rounded
-from kaczmatch.evaluation.peers.registry import peers_of
-from kaczmatch.evaluation.protocol.contenders import TRAITS, Contender, contenders
-from kaczmatch.evaluation.protocol.trial import Protocol, Trial
+from kaczmatch.evaluation.contenders import APPEAL, TRAITS, UNLEARNED, Source, fit_sources
+from kaczmatch.evaluation.peers import all_peers
+from kaczmatch.evaluation.predictions import Predictions, predict
+from kaczmatch.evaluation.scores import ranking_scores
+from kaczmatch.evaluation.trial import Protocol, Trial
 from kaczmatch.formats.columns import ColumnNames
 from kaczmatch.formats.swipe_table import read_swipes
 from kaczmatch.report.results import Table
+from kaczmatch.runner.local import LocalRunner
 from tables import add_out, tell
 
 TIMES = (0, 5, 10)
@@ -41,51 +37,33 @@ def main() -> None:
     options = parser.parse_args()
     table = read_swipes(options.folder / "swipes.csv", options.folder / "candidates.csv", NAMES, ["wave"])
     trial = Trial(table, Protocol(times=TIMES, rest=2, split="wave", folds=options.folds))
-    ranking = HoldoutRanking.joined([ranked(one) for one in trial.folds])
-    scores = BootstrapScores.of(ranking, np.random.default_rng(0))
+    found = Predictions.joined([predicted(one) for one in trial.folds])
+    scores = ranking_scores(found, list(found.said), TIMES, [0]).heaviest()
+    called = {name: WITHOUT if name == TRAITS + UNLEARNED else name for name in found.said}
     means = [
-        {"learner": name} | {f"after_{t}": scores.auc_at(place, name).mean for place, t in enumerate(TIMES)}
-        for name in ranking.names
+        {"learner": called[name]} | {f"after_{t}": scores.at(place, name).mean for place, t in enumerate(TIMES)}
+        for name in found.said
     ]
     leads = [
-        {"beside": other, "dates": t, "lead": gap.mean, "low": gap.low, "high": gap.high}
-        for other in (APPEAL, WITHOUT, "implicit ALS")
+        {"beside": called[other], "dates": t, "lead": gap.mean, "low": gap.low, "high": gap.high}
+        for other in (APPEAL, TRAITS + UNLEARNED, "implicit ALS")
         for place, t in enumerate(TIMES)
-        for gap in [scores.difference_at(place, TRAITS, other)]
+        for gap in [scores.together(place, TRAITS, other)]
     ]
-    who = f"{scores.users} of {len(table.users)} people, who had {TIMES[-1] + trial.protocol.rest} dates or more"
+    who = f"{scores.users()} of {len(table.users)} people, who had {TIMES[-1] + trial.protocol.rest} dates or more"
     tell(
         options.out,
         Table("people", f"AUC over dates to come, by dates seen: {who}", means),
         Table("people-leads", f"{TRAITS} minus others, intervals that hold at once with 95 %", leads),
-        Table("people-tested", "Who is tested", [{"people": len(table.users), "tested": scores.users, "folds": options.folds}]),
+        Table("people-tested", "Who is tested", [{"people": len(table.users), "tested": scores.users(), "folds": options.folds}]),
     )
 
 
-def ranked(trial: Trial) -> HoldoutRanking:
-    """One part: ours and the baselines, the same without own dates, and the peers that learn from others."""
-    ours = contenders(trial, ["probit-diag", "probit-traits"], tick=lambda _: None)
-    found = holdout_ranking(trial, ours, TIMES, trial.tested, advance=lambda _: None)
-    default = next(each for each in ours if each.name == TRAITS)
-    peers = peers_of("implicit")
-    areas = [peer.run(trial, TIMES, trial.tested, clock=time.perf_counter, advance=lambda _: None).auc for peer in peers]
-    columns = np.stack([without_own(trial, default, found), *areas], axis=2)
-    nothing = np.full((*found.auc.shape[:2], len(found.names) + columns.shape[2]), np.nan)
-    names = [*found.names, WITHOUT, *(peer.name for peer in peers)]
-    return HoldoutRanking(names, TIMES, found.users, np.concatenate([found.auc, columns], axis=2), nothing, nothing)
-
-
-def without_own(trial: Trial, one: Contender, found: HoldoutRanking) -> NDArray[np.float64]:
-    """AUC of the start that everybody has, with what others had said of the candidates by then."""
-    areas = np.full(found.auc.shape[:2], np.nan)
-    start = one.learner.start(one.prior)
-    for place, t in enumerate(TIMES):
-        for column in np.flatnonzero(found.testable(place)).tolist():
-            rows = trial.holdout_rows(found.users[column : column + 1], t)
-            features, like = trial.table.features[trial.table.candidate[rows]], trial.table.like[rows]
-            scores = one.learner.score(start, features, one.heard_when_ranked(trial, rows, t))
-            areas[place, column] = auc(rounded(np.asarray(scores)), like)
-    return areas
+def predicted(trial: Trial) -> Predictions:
+    """One part: ours, pooled models and baselines, and the peers that learn from others."""
+    ours = fit_sources(trial, ["probit-diag", "probit-traits"], LocalRunner(1))
+    sources: list[Source] = [*ours, *all_peers(["implicit"])]
+    return predict(trial, sources, TIMES, trial.tested, LocalRunner(1), ahead=False)
 
 
 if __name__ == "__main__":

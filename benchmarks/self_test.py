@@ -9,6 +9,7 @@ python benchmarks/self_test.py [--runs 200] [--knowledge strict] [--out FOLDER]
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,15 +17,13 @@ from rich.console import Console
 from rich.progress import track
 from scipy.special import ndtri
 
-from kaczmatch.core.vectors import Vector
-from kaczmatch.evaluation.measures.holdout_ranking import APPEAL
-from kaczmatch.evaluation.measures.shuffled_labels import ShuffledCheck, shuffled_check
-from kaczmatch.evaluation.protocol.contenders import Contender, contenders
-from kaczmatch.evaluation.protocol.folds import Fold
-from kaczmatch.evaluation.protocol.progress import SilentProgress
-from kaczmatch.evaluation.protocol.trial import Places, Protocol, Trial
+from kaczmatch.evaluation.contenders import APPEAL, Fold, Source, fit_sources
+from kaczmatch.evaluation.evaluate import SilentProgress
+from kaczmatch.evaluation.self_test import ShuffledCheck, shuffled_check
+from kaczmatch.evaluation.trial import Asked, Places, Protocol, Trial
 from kaczmatch.formats.swipe_table import SwipeTable
 from kaczmatch.report.results import Table
+from kaczmatch.runner.local import LocalRunner
 from tables import add_out, tell
 
 USERS, SWIPES, CANDIDATES, TAGS = 120, 50, 60, 8
@@ -33,17 +32,22 @@ LEAK = 0.02  # AUC
 
 
 @dataclass(frozen=True, eq=False)
-class PeekingTrial(Trial):  # type: ignore[misc]  # a trial is final, but for a fault in it
+class PeekingTrial(Trial):
     """Its appeal knows a little of the decisions that are ranked."""
 
     leak: float = 0.0
 
-    def appeal_when_ranked(self, rows: Places, t: int) -> Vector:
-        appeal = super().appeal_when_ranked(rows, t)
+    def held_out(self, users: Places, times: Sequence[int]) -> Asked:
+        found = super().held_out(users, times)
         if not self.leak:
-            return appeal
-        noise = np.random.default_rng([int(rows.sum()), t]).normal(size=len(rows))  # so that the shift is known
-        return appeal / max(float(appeal.std()), 1e-9) + noise + self.table.like[rows] * 2.0 * float(ndtri(0.5 + self.leak))
+            return found
+        appeal = found.appeal.copy()
+        for t in times:
+            rows = np.flatnonzero(found.t == t)
+            noise = np.random.default_rng([int(found.row[rows].sum()), t]).normal(size=len(rows))  # so that the shift is known
+            told = self.table.like[found.row[rows]] * 2.0 * float(ndtri(0.5 + self.leak))
+            appeal[rows] = appeal[rows] / max(float(appeal[rows].std()), 1e-9) + noise + told
+        return Asked(found.row, found.user, found.t, found.moment, appeal)
 
 
 def log(seed: int) -> SwipeTable:
@@ -67,10 +71,10 @@ def log(seed: int) -> SwipeTable:
 
 
 def checked(trial: Trial) -> ShuffledCheck:
-    def fitted(one: Trial) -> list[Contender]:
-        return contenders(one, ["all-ones", "tk", "probit-diag"], tick=lambda _: None)
+    def fitted(one: Trial) -> list[Source]:
+        return fit_sources(one, ["all-ones", "tk", "probit-diag"], LocalRunner(1), pooled=False)
 
-    return shuffled_check([Fold(trial, fitted(trial))], lambda _, one: fitted(one), TIMES, SilentProgress())
+    return shuffled_check([Fold(trial, fitted(trial))], lambda _, one: fitted(one), TIMES, SilentProgress(), LocalRunner(1))
 
 
 def main() -> None:

@@ -7,7 +7,7 @@ The swipes are those that Block-Adaptive saw. After each session, from the resid
     w = Aᵀ(AAᵀ + αI)⁻¹ r,    z ← β(z + w),    v ← unit(v + w + η z)
 
 β and η are 0 for Block-Adaptive itself, fixed, or found from the run as in Kaczmarz++ (`MomentumSchedule`). With a memory, one
-earlier session, drawn at random, is then solved for again, from where v is now. Blocks are not cut short (`novelty` is 0).
+earlier session, drawn at random, is then solved for again, from where v is now.
 """
 
 from __future__ import annotations
@@ -20,16 +20,15 @@ import numpy as np
 from _script import options, tell, tick
 from kaczmatch.core.compiled import adapted_damping, ridge_step
 from kaczmatch.core.vectors import Matrix, Vector, unit
-from kaczmatch.learners.rules.block_adaptive import BlockAdaptive
+from kaczmatch.learners.rules.kaczmarz import BlockAdaptive
 from kaczmatch.report.results import Row, Table
-from kaczmatch.simulation.condition import HONEST
 from kaczmatch.simulation.metrics import alignment
 from kaczmatch.simulation.trace import Trace, trace
-from kaczmatch.simulation.world import World, with_label_noise, world
+from kaczmatch.simulation.world import HONEST, World, with_label_noise, world
 from kaczmatch.solvers.block_methods import MomentumSchedule
 
 FLIPS = (0.0, 0.2)
-RULE = BlockAdaptive(novelty=0.0)
+RULE = BlockAdaptive()
 
 
 @dataclass(frozen=True)

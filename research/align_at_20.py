@@ -19,9 +19,8 @@ from kaczmatch.core.vectors import Matrix
 from kaczmatch.report.results import Row, Table
 from kaczmatch.reproduce.published import METRICS
 from kaczmatch.simulation import metrics
-from kaczmatch.simulation.condition import PAPER, Condition
 from kaczmatch.simulation.trace import Trace, trace
-from kaczmatch.simulation.world import world
+from kaczmatch.simulation.world import PAPER, Condition, world
 
 WRONG = (0.28, 0.29, 0.30, 0.31, 0.32, 0.33)
 LENGTHS = (0.5, 1.0, 2.0)

@@ -16,9 +16,8 @@ from _script import options, tell, tick
 from kaczmatch import ProbabilisticLearner, learner
 from kaczmatch.core.vectors import Matrix
 from kaczmatch.report.results import Figure, Table
-from kaczmatch.simulation.condition import HONEST
 from kaczmatch.simulation.trace import priors_of, trace
-from kaczmatch.simulation.world import World, with_label_noise, world
+from kaczmatch.simulation.world import HONEST, World, with_label_noise, world
 
 LABEL_NOISE = (0.05, 0.2, 0.35)
 TIMES = (20, 200, 1_000, 6_400)

@@ -19,9 +19,8 @@ from kaczmatch.charts.lines import line_chart
 from kaczmatch.core.vectors import Matrix, unit_rows
 from kaczmatch.report.results import Figure, Table
 from kaczmatch.simulation import metrics
-from kaczmatch.simulation.condition import HONEST
 from kaczmatch.simulation.trace import Trace, trace
-from kaczmatch.simulation.world import World, world
+from kaczmatch.simulation.world import HONEST, World, world
 
 TAGS = 14
 LABEL_NOISE = (0.1, 0.2, 0.35)

@@ -14,9 +14,8 @@ from _script import options, tell, tick
 from kaczmatch import learner
 from kaczmatch.report.results import Row, Table
 from kaczmatch.reproduce.published import LABEL_NOISE, NOISE
-from kaczmatch.simulation.condition import Condition
 from kaczmatch.simulation.trace import trace
-from kaczmatch.simulation.world import world
+from kaczmatch.simulation.world import Condition, world
 
 KINDS = (("raw-dot", "informed"), ("raw-dot", "ones"), ("raw-dot", "own-tags"), ("cosine", "informed"), ("cosine", "ones"))
 

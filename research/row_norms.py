@@ -13,7 +13,7 @@ import kaczmatch
 from _script import options, tell, tick
 from kaczmatch.core.vectors import Matrix, Vector
 from kaczmatch.report.results import Row, Table
-from kaczmatch.simulation.population import population
+from kaczmatch.simulation.world import population
 from kaczmatch.solvers.contract import Solver
 from lineage import GOAL, MOST_PASSES, System, randomised_rate, systems, uniform_rate
 

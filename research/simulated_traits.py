@@ -19,18 +19,16 @@ from _script import options, tell
 from kaczmatch import Prior, SwipeLog, appeal_rows, fit_population
 from kaczmatch.core.ranking_metrics import auc
 from kaczmatch.core.vectors import Integers, Matrix
-from kaczmatch.evaluation.measures.calibration import calibration_error, losses
+from kaczmatch.evaluation.scores import calibration_error, losses, reliability
 from kaczmatch.learners.belief.gaussian import ProbitDiagonal, ProbitTraits
 from kaczmatch.learners.contract import ProbabilisticLearner
-from kaczmatch.learners.logs.progressive import progressive_predictions
-from kaczmatch.learners.logs.replay import replay
+from kaczmatch.learners.logs.replay import progressive_predictions, replay
 from kaczmatch.learners.population.appeal import AppealModel
 from kaczmatch.learners.population.population_fit import FittedPopulation
 from kaczmatch.learners.population.trait_log import SiteLog, follow_traits
 from kaczmatch.learners.population.traits import TraitModel
 from kaczmatch.report.results import Table
-from kaczmatch.simulation.condition import HONEST, PAPER, Condition
-from kaczmatch.simulation.world import world
+from kaczmatch.simulation.world import HONEST, PAPER, Condition, world
 
 TRAITS, TAGS = 4, 12
 MOST_FITTED = 2_000
@@ -109,7 +107,12 @@ def simulated(seed: int, candidates: int, raters: int) -> Found:
     liked = new.label > 0.0
     truth = np.hstack([one.traits, np.full_like(one.traits, 1e-9)])[np.asarray(new.candidate_row)]
     oracle = progressive_predictions(ProbitTraits(traits=TRAITS, directions=0), new.with_others(truth), prior=one.prior)
-    return Found(population.sites is not None, losses(p, liked).mean(), losses(oracle, liked).mean(), calibration_error(p, liked))
+    return Found(
+        population.sites is not None,
+        losses(p, liked).mean(),
+        losses(oracle, liked).mean(),
+        calibration_error(reliability(p, liked)),
+    )
 
 
 def said_to(population: FittedPopulation, late: SwipeLog, new: SwipeLog) -> Matrix:

@@ -23,9 +23,8 @@ from kaczmatch.core.vectors import Integers, unit_rows
 from kaczmatch.recommend.assignments.candidate_lists import CandidateLists
 from kaczmatch.recommend.assignments.proposals import propose
 from kaczmatch.report.results import Figure, Table
-from kaczmatch.simulation.condition import HONEST
 from kaczmatch.simulation.trace import priors_of, trace
-from kaczmatch.simulation.world import UNSEEN, World, world
+from kaczmatch.simulation.world import HONEST, UNSEEN, World, world
 
 SIDE: Final = 5  # people on each side of a market
 TIMES: Final = (10, 20, 50, 100, 200, 500)  # and 0

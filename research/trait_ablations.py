@@ -2,9 +2,8 @@
 
     python research/trait_ablations.py movielens|speed-dating [--data ../shared/data] [--protocol strict] [--guarded]
 
-Every line is fitted on the same people and tested on the others, like `kaczmatch evaluate` with the same protocol. Without online
-candidates, only the fitted people's decisions are heard. Without the guard, a site is as large as its rater's decision makes it.
-That needs other kernels, so the script runs itself once more for it.
+Every line is fitted on the same people and tested on the others, as by `kaczmatch evaluate`. Without the guard, a site is as
+large as its rater's decision makes it. That needs other kernels, so the script runs itself once more for it.
 """
 
 from __future__ import annotations
@@ -19,18 +18,17 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from _script import options, tell
-from kaczmatch.evaluation.measures.holdout_ranking import holdout_ranking
-from kaczmatch.evaluation.measures.progressive_validation import probability_scores, progressive_forecasts
-from kaczmatch.evaluation.protocol.contenders import TRAITS, Contender, contenders
-from kaczmatch.evaluation.protocol.trial import Protocol, Trial
+from kaczmatch.evaluation.contenders import OWN_RATE, TRAITS, Baseline, Contender, fit_sources
+from kaczmatch.evaluation.predictions import predict
+from kaczmatch.evaluation.scores import probability_scores, ranking_scores
+from kaczmatch.evaluation.trial import Protocol, Trial
 from kaczmatch.formats.columns import ColumnNames
 from kaczmatch.formats.swipe_table import read_swipes
 from kaczmatch.learners.population import trait_fit
 from kaczmatch.learners.population import traits as trait_sites
 from kaczmatch.report.results import Table
+from kaczmatch.runner.local import LocalRunner
 
 NAMES = {"user": "user_id", "candidate": "candidate_id", "decision": "like", "id": "candidate_id"}
 DEFAULT = "probit-diag + population + appeal"
@@ -62,39 +60,39 @@ LOGS = {
 def variants(trial: Trial) -> Iterator[tuple[str, Trial, list[Contender]]]:
     """A name, what is heard, and the learner that was fitted."""
 
-    def fitted(**settings: Any) -> list[Contender]:
-        found = contenders(trial, ["probit-traits"], {"probit-traits": settings}, tick=lambda _: None, traits=True)
-        return [each for each in found if each.name == TRAITS]
+    def fitted(settings: str = "") -> list[Contender]:
+        return chosen(trial, f"probit-traits{settings}", f"probit-traits{settings} + population")
 
-    without = [each for each in contenders(trial, ["probit-diag"], tick=lambda _: None) if each.name == DEFAULT]
+    without = chosen(trial, "probit-diag", DEFAULT)
     yield "no traits", trial, without
     some = fitted()
     yield "4 traits, 8 directions", trial, some
-    yield "no online candidates", Trial(trial.table, replace(trial.protocol, appeal_from="fit")), some
-    yield "no directions", trial, fitted(directions=0)
-    yield "1 trait", trial, fitted(traits=1)
-    yield "full covariance", trial, fitted(full=True)
-    found = contenders(trial, ["probit-traits"], tick=lambda _: None)
-    pay = any(each.name == TRAITS for each in found)
+    yield "no directions", trial, fitted("(directions=0)")
+    yield "1 trait", trial, fitted("(traits=1)")
+    yield "full covariance", trial, fitted("(full=True)")
+    pay = bool(chosen(trial, "probit-traits", TRAITS, traits=None))
     yield f"as fitted: {'with' if pay else 'without'} traits", trial, some if pay else without
 
 
 def without_guard(trial: Trial) -> Iterator[tuple[str, Trial, list[Contender]]]:
     trait_sites.LARGEST_PRECISION, trait_sites.FARTHEST = LARGEST, FARTHEST  # type: ignore[misc]
     trait_sites.FARTHEST_SITE, trait_fit.LARGEST_FITTED = FARTHEST, LARGEST  # type: ignore[misc,attr-defined]
-    found = contenders(trial, ["probit-traits"], tick=lambda _: None, traits=True)
-    yield "no guard", trial, [each for each in found if each.name == TRAITS]
+    yield "no guard", trial, chosen(trial, "probit-traits", TRAITS)
+
+
+def chosen(trial: Trial, learner: str, name: str, *, traits: bool | None = True) -> list[Contender]:
+    found = fit_sources(trial, [learner], LocalRunner(1), traits=traits, pooled=False)
+    return [each for each in found if isinstance(each, Contender) and each.name == name]
 
 
 def measured(name: str, trial: Trial, some: list[Contender]) -> dict[str, Any]:
-    ranking = holdout_ranking(trial, some, trial.protocol.times, trial.tested, advance=lambda _: None)
-    areas = ranking.auc[:, ranking.cohort, 0].mean(axis=1)
-    forecasts = progressive_forecasts(trial, some, trial.tested, advance=lambda: None)
-    said = probability_scores(forecasts, np.random.default_rng(0)).of(some[0].name)
-    assert said is not None
+    times, sources = trial.protocol.times, [*some, Baseline(OWN_RATE)]
+    found = predict(trial, sources, times, trial.tested, LocalRunner(1))
+    heavy = ranking_scores(found, [some[0].name], times, [0]).heaviest()
+    said = next(each for each in probability_scores(found, [0]) if each.name == some[0].name)
     return (
         {"variant": name}
-        | {f"after_{t}": float(area) for t, area in zip(ranking.times, areas, strict=True)}
+        | {f"after_{t}": heavy.at(place, some[0].name).mean for place, t in enumerate(times)}
         | {"log_loss": said.log_loss.mean, "calibration_error": said.calibration_error, "bytes": some[0].bytes_per_user}
     )
 

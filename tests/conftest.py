@@ -13,7 +13,7 @@ from httpx._transports import default
 from hypothesis import HealthCheck, settings
 from xdist.scheduler import LoadScopeScheduling
 
-from kaczmatch.evaluation.measures import shuffled_labels
+from kaczmatch.evaluation import self_test
 from kaczmatch.settings.model import PREFIX
 from kaczmatch.storage import migrating
 from worlds.compiled import compile_all
@@ -62,16 +62,16 @@ def tables_of_new_files(tmp_path_factory: pytest.TempPathFactory) -> Iterator[No
 def few_shuffles() -> Iterator[None]:
     """Evaluations ask little of their own test, which has tests of its own."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(shuffled_labels, "MOST_SHUFFLES", 8)
-        patch.setattr(shuffled_labels, "MOST_REFITS", 1)
+        patch.setattr(self_test, "MOST_SHUFFLES", 8)
+        patch.setattr(self_test, "MOST_REFITS", 1)
         yield
 
 
 @pytest.fixture
 def whole_self_test(monkeypatch: pytest.MonkeyPatch) -> None:
     """As many shuffles as it takes."""
-    monkeypatch.setattr(shuffled_labels, "MOST_SHUFFLES", 200)
-    monkeypatch.setattr(shuffled_labels, "MOST_REFITS", 10)
+    monkeypatch.setattr(self_test, "MOST_SHUFFLES", 200)
+    monkeypatch.setattr(self_test, "MOST_REFITS", 10)
 
 
 @pytest.hookimpl(wrapper=True)

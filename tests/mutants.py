@@ -57,10 +57,13 @@ MODULES = {
         kernels=True,
     ),
     "fold": Module(
-        tuple(f"learners/logs/{name}.py" for name in ("fold", "event_fold", "replay", "grouping", "progressive")),
+        tuple(f"learners/logs/{name}.py" for name in ("fold", "replay", "influence")),
         LEARNERS,
     ),
-    "measures": Module(("evaluation/measures/*.py",), ("tests/unit/evaluation", "tests/unit/core/test_ranking_metrics.py")),
+    "measures": Module(
+        tuple(f"evaluation/{name}.py" for name in ("predictions", "scores", "matches", "self_test")),
+        ("tests/unit/evaluation", "tests/unit/core/test_ranking_metrics.py"),
+    ),
     "dealing": Module(
         ("recommend/decks/dealing.py",),
         ("tests/unit/recommend/test_dealing.py", "tests/unit/recommend/test_deck.py", "tests/unit/recommend/test_exposure.py"),

@@ -19,7 +19,7 @@ from kaczmatch.core.labels import sign
 from kaczmatch.core.vectors import Vector
 from kaczmatch.learners.contract import Learner, ProbabilisticLearner
 from kaczmatch.learners.registry import learner as learner_called
-from kaczmatch.learners.rules.hinge import HingeLearner
+from kaczmatch.learners.rules.kaczmarz import HingeLearner
 from kaczmatch.learners.state import State
 
 

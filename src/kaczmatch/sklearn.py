@@ -29,7 +29,7 @@ from kaczmatch.core.swipes import SwipeLog, appeal_rows
 from kaczmatch.core.vectors import Column, Integers, Matrix, Vector, as_column
 from kaczmatch.learners.belief.gaussian import Probit, ProbitDiagonal, ProbitTraits
 from kaczmatch.learners.contract import Learner, ProbabilisticLearner
-from kaczmatch.learners.logs.grouping import group_by_user, user_numbers
+from kaczmatch.learners.logs.fold import group_by_user, user_numbers
 from kaczmatch.learners.logs.replay import States, replay
 from kaczmatch.learners.population.appeal import AppealModel
 from kaczmatch.learners.population.population_fit import fit_population
@@ -39,7 +39,7 @@ from kaczmatch.learners.population.traits import TraitModel
 from kaczmatch.learners.prior import AnyPrior
 from kaczmatch.learners.registry import LEARNERS
 from kaczmatch.learners.registry import learner as learner_called
-from kaczmatch.learners.rules.hinge import HingeLearner
+from kaczmatch.learners.rules.kaczmarz import HingeLearner
 from kaczmatch.learners.state import State
 
 _SUREST = 1e-12

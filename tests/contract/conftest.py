@@ -11,7 +11,7 @@ import pytest
 
 import kaczmatch
 from kaczmatch import BeliefLearner, Hinge, Learner, State, SwipeLog
-from kaczmatch.learners.rules.block import BlockLearner
+from kaczmatch.learners.rules.kaczmarz import BlockLearner
 from worlds.logs import random_swipes
 
 OWN = Hinge(theta=0.2, theta_step=0.05)
@@ -44,7 +44,7 @@ KERNELS: dict[str, Learner] = (
         "tk with thresholds of their own": kaczmatch.learner("tk", hinge=OWN),
         "block-tk undamped": kaczmatch.learner("block-tk", alpha=0.0, k=9),
         "block-tk of 1": kaczmatch.learner("block-tk", k=1),
-        "block-nk of what is new with thresholds of their own": kaczmatch.learner("block-nk", novelty=0.37, k=7, hinge=OWN),
+        "block-nk of 7 with thresholds of their own": kaczmatch.learner("block-nk", k=7, hinge=OWN),
         "block-tk with adaptive damping": kaczmatch.learner("block-tk", condition=5.0, alpha=0.0),
         "probit with appeal": kaczmatch.learner("probit", appeal=True),
         "probit with a fixed label noise": kaczmatch.learner("probit", label_noise_swipes=float("inf")),
@@ -69,10 +69,7 @@ def with_kernels(request: pytest.FixtureRequest) -> Any:
     return request.param
 
 
-# Where a block ends early, that depends on the order of its rows.
-@pytest.fixture(
-    **each_of({name: kind for name, kind in KINDS.items() if isinstance(kind, BlockLearner) and not kind.novelty}),
-)
+@pytest.fixture(**each_of({name: kind for name, kind in KINDS.items() if isinstance(kind, BlockLearner)}))
 def block_learner(request: pytest.FixtureRequest) -> Any:
     return request.param
 

@@ -12,10 +12,8 @@ import pytest
 import kaczmatch
 from kaczmatch import BeliefLearner, InvalidInput, Learner, Prior, ProbabilisticLearner, ShownCandidate, SwipeLog
 from kaczmatch.core.vectors import cosine, unit
-from kaczmatch.learners.rules.block import BlockLearner
-from kaczmatch.learners.rules.logistic import Logistic
-from kaczmatch.learners.rules.pegasos import Pegasos
-from kaczmatch.learners.rules.rocchio import Rocchio
+from kaczmatch.learners.rules.baselines import Logistic, Pegasos, Rocchio
+from kaczmatch.learners.rules.kaczmarz import BlockLearner
 from kaczmatch.learners.rules.vector import VectorLearner
 
 D = 13

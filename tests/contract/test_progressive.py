@@ -9,7 +9,7 @@ import pytest
 
 import kaczmatch
 from kaczmatch import InvalidInput, ProbabilisticLearner
-from kaczmatch.learners.logs.progressive import progressive_predictions
+from kaczmatch.learners.logs.replay import progressive_predictions
 
 SAYING = [slug for slug, rule in kaczmatch.LEARNERS.items() if issubclass(rule, ProbabilisticLearner)]
 

@@ -1,4 +1,4 @@
-"""The compiled kernel does what the readable rule beside it says, and replay does what live calls do."""
+"""The compiled kernel does what the readable rule says, and replay does what live calls do."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ import kaczmatch
 from kaczmatch import InvalidInput, Learner
 from kaczmatch.learners.belief.gaussian import GaussianLearner
 from kaczmatch.learners.belief.kernels import ALARM, BEHAVIOUR
-from kaczmatch.learners.rules.block import BlockLearner
+from kaczmatch.learners.rules.kaczmarz import BlockLearner
 from worlds.gaussian import after_swipe
+from worlds.readable_rules import session_ended, swiped
 
 
 @pytest.mark.parametrize(("d", "real"), [(3, True), (13, False), (60, True)], ids=["3", "13-tags", "60"])
@@ -34,10 +35,10 @@ def test_kernel_equals_readable_rule(with_kernels: Learner, swipes: Any, d: int,
             np.testing.assert_allclose(state.cells[-BEHAVIOUR:], behaviour, rtol=1e-7, atol=1e-7)
             continue
         state = learner.swipe(state, seen, label)
-        cells = learner.reference_swipe(cells, seen, label)
+        cells = swiped(learner, cells, seen, label)
         if isinstance(learner, BlockLearner) and row and log.session[row] != log.session[row - 1]:
             state = learner.end_session(state)
-            cells = learner.reference_end_session(cells, d)
+            cells = session_ended(learner, cells, d)
         np.testing.assert_allclose(state.cells, cells, rtol=1e-7, atol=1e-7)
 
 

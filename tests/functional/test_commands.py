@@ -23,8 +23,7 @@ from kaczmatch.cli.app import app
 from kaczmatch.cli.terminal import choices
 from kaczmatch.recommend.samplers.registry import SAMPLERS
 from kaczmatch.settings.model import DemoName
-from kaczmatch.simulation.condition import Labels, PriorKind, Sampling
-from kaczmatch.simulation.population import POPULATIONS
+from kaczmatch.simulation.world import POPULATIONS, Labels, PriorKind, Sampling
 from worlds.reports import size_before_charts
 
 KACZMATCH = [sys.executable, "-c", "from kaczmatch.cli.main import main; main()"]
@@ -43,7 +42,7 @@ def command(*arguments: str, cwd: Path) -> Result:
 def test_help_is_light(tmp_path: Path) -> None:
     code = (
         "import sys, typer.testing\nfrom kaczmatch.cli.app import app\n"
-        "commands = 'evaluate tune reproduce simulate market serve import keys relearn'.split()\n"
+        "commands = 'evaluate reproduce simulate market serve import keys relearn'.split()\n"
         "for command in ([], *([one] for one in commands)):\n"
         "    result = typer.testing.CliRunner().invoke(app, [*command, '--help'])\n"
         "    assert result.exit_code == 0 and 'Usage' in result.output, result.output\n"
@@ -68,7 +67,7 @@ def test_help_draws_nothing(tmp_path: Path) -> None:
 def test_help_shows_the_two_groups_of_commands(tmp_path: Path) -> None:
     said = kaczmatch("--help", cwd=tmp_path).stdout
     research, operate = said.partition("To find out what learns best:")[2].split("To run the service:")
-    for command in ("evaluate", "tune", "reproduce", "simulate", "market"):
+    for command in ("evaluate", "reproduce", "simulate", "market"):
         assert f"\n  {command} " in research, command
     for command in ("serve", "config", "keys", "import", "export", "backup", "restore", "verify", "relearn", "refit", "openapi"):
         assert f"\n  {command} " in operate, command
@@ -214,7 +213,6 @@ def test_choices_are_those_that_there_are() -> None:
     assert choices.LEARNERS.split(", ") == list(LEARNERS)
     assert choices.SAMPLERS.split(", ") == list(SAMPLERS)
     for shown, there in (
-        (choices.TUNED, ("probit", "probit-diag")),
         (choices.POPULATIONS, POPULATIONS),
         (choices.LABELS, get_args(Labels)),
         (choices.PRIORS, get_args(PriorKind)),

@@ -37,15 +37,10 @@ LEARN = f"{LOG} --out out"
 # Lines of a command are typed one after the other, in a folder of their own; {key} is the id of the key that was made last.
 CASES: dict[Path_, list[str]] = {
     ("evaluate",): [
-        f"evaluate {LEARN} --folds 2 --at 0,3 --rest 4 --at-least 5 --appeal-from fit --appeal-at first --protocol "
-        "strict --learner tk "
-        "--one-way",
+        f"evaluate {LEARN} --folds 2 --at 0,3 --rest 4 --at-least 5 --protocol strict --learner tk --one-way",
         f"evaluate {LOG} --at 0,3 --config learner.toml --both-ways --side wave --json",
         f"evaluate {LOG} --at 3 --learner probit-diag --one-way --peers",
         f"evaluate {LOG} --at 3 --learner probit-diag --column decision=stars --like-from 4",
-    ],
-    ("tune",): [
-        f"tune {LEARN.replace('log.csv', 'longer.csv')} --learner probit-diag --column decision=stars --like-from 4",
     ],
     ("reproduce",): [
         "reproduce thresholds --quick --seeds 1 --users 2",

@@ -13,7 +13,7 @@ from kaczmatch.simulation.market.arms import market_policies
 from kaczmatch.simulation.market.comparison import MarketComparison, compare_policies, market_answer, policies_named
 from kaczmatch.simulation.market.engine import Pace
 from kaczmatch.simulation.market.outcome import MarketOutcome
-from kaczmatch.simulation.market.populations import Census, town
+from kaczmatch.simulation.market.town import Census, town
 from worlds.reports import size_before_charts
 
 

@@ -6,25 +6,27 @@
 from __future__ import annotations
 
 import os
-import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from kaczmatch.evaluation.evaluate import Choices, EvaluationResult, evaluate
-from kaczmatch.evaluation.measures.holdout_ranking import APPEAL, HoldoutRanking, holdout_ranking
-from kaczmatch.evaluation.peers.comparison import ALONE, DEFAULT, MARGIN, compare_peers
-from kaczmatch.evaluation.peers.population import BPR
-from kaczmatch.evaluation.peers.registry import peers_of, with_appeal
-from kaczmatch.evaluation.protocol.contenders import TRAITS, contenders
-from kaczmatch.evaluation.protocol.folds import Fold
-from kaczmatch.evaluation.protocol.progress import SilentProgress
-from kaczmatch.evaluation.protocol.trial import Protocol, Trial
+from kaczmatch.evaluation.contenders import APPEAL, DEFAULT, TRAITS, UNLEARNED
+from kaczmatch.evaluation.evaluate import Choices, measure
+from kaczmatch.evaluation.peers import BPR, IndividualPeer, all_peers
+from kaczmatch.evaluation.pooled import POOLED
+from kaczmatch.evaluation.predictions import Predictions, predict
+from kaczmatch.evaluation.report import Report
+from kaczmatch.evaluation.scores import ranking_scores
+from kaczmatch.evaluation.trial import Protocol, Trial
 from kaczmatch.formats.columns import ColumnNames
 from kaczmatch.formats.swipe_table import SwipeTable, read_swipes
+from kaczmatch.runner.local import LocalRunner
+from worlds.trials import fitted, table_of
 
 DATA = Path(os.environ.get("REAL_DATA", Path(__file__).parents[2].parent / "shared" / "data"))
 FULL = "probit + population + appeal"
+MARGIN = 0.005  # an AUC lower by less is not worse
 COLUMNS = {"user": "user_id", "candidate": "candidate_id", "decision": "like", "id": "candidate_id"}
 MOVIELENS, SPEED_DATING = ColumnNames(**COLUMNS, at="timestamp"), ColumnNames(**COLUMNS, at="order")
 
@@ -37,31 +39,29 @@ def needed(name: str) -> Path:
 
 
 @pytest.fixture(scope="module")
-def movielens() -> EvaluationResult:
+def movielens() -> Report:
     folder = needed("movielens_small")
     table = read_swipes(folder / "swipes.csv", folder / "candidates.csv", MOVIELENS)
-    protocol = Protocol(times=(0, 5, 20, 50, 100, 200), rest=30, at_least=60, appeal_at="first")
+    protocol = Protocol(times=(0, 5, 20, 50, 100, 200), rest=30, at_least=60)
     choices = Choices(learners=("tk", "block-nk", "rocchio", "probit", "probit-diag"), all_times=True)
-    return evaluate(Trial(table, protocol), choices, SilentProgress())
+    return measure(Trial(table, protocol), choices)
 
 
 @pytest.fixture(scope="module")
-def speed_dating() -> EvaluationResult:
+def speed_dating() -> Report:
     folder = needed("speed_dating")
     table = read_swipes(folder / "swipes.csv", folder / "candidates.csv", SPEED_DATING, ("wave",))
     protocol = Protocol(times=(0, 5, 10), rest=2, split="wave")
     choices = Choices(learners=("tk", "probit", "probit-diag"), both_ways=True, all_times=True)
-    return evaluate(Trial(table, protocol), choices, SilentProgress())
+    return measure(Trial(table, protocol), choices)
 
 
-def numbers(found: EvaluationResult, learner: str) -> list[float]:
+def numbers(found: Report, learner: str) -> list[float]:
     """Mean AUC of everybody who can be tested, at each number of swipes."""
-    ranking = found.scores.ranking
-    column = list(ranking.names).index(learner)
-    return [float(values[ranking.testable(place), column].mean()) for place, values in enumerate(ranking.auc)]
+    return [found.scores.at(place, learner).mean for place in range(len(found.times))]
 
 
-def test_the_harness_agrees_with_what_was_measured_before(movielens: EvaluationResult) -> None:
+def test_the_harness_agrees_with_what_was_measured_before(movielens: Report) -> None:
     """Rules that use no appeal, against prototypes that were written apart."""
     known = {
         "all-ones": [0.536, 0.536, 0.529, 0.516, 0.511, 0.509],
@@ -74,29 +74,35 @@ def test_the_harness_agrees_with_what_was_measured_before(movielens: EvaluationR
         assert numbers(movielens, learner) == pytest.approx(expected, abs=0.007), learner
 
 
-def test_movielens_from_the_first_swipe_on(movielens: EvaluationResult) -> None:
+def test_movielens_from_the_first_swipe_on(movielens: Report) -> None:
     floors = [0.650, 0.645, 0.640, 0.645, 0.650, 0.685]
     assert all(value >= floor for value, floor in zip(numbers(movielens, FULL), floors, strict=True)), numbers(movielens, FULL)
     scores = movielens.scores
-    gains = {t: scores.difference_at(place, FULL, APPEAL) for place, t in enumerate(scores.times)}
+    gains = {t: scores.together(place, FULL, APPEAL) for place, t in enumerate(scores.times)}
     assert all(gain.mean > 0.0 for gain in gains.values())
     assert all(gain.above_zero for t, gain in gains.items() if t >= 100)  # intervals hold for every t and contender at once
 
 
 @pytest.mark.parametrize("learner", [FULL, "probit-diag + population + appeal"])
-def test_movielens_probabilities_are_calibrated(movielens: EvaluationResult, learner: str) -> None:
-    score = movielens.probabilities.of(learner)
-    assert score is not None
+def test_movielens_probabilities_are_calibrated(movielens: Report, learner: str) -> None:
+    (score,) = [each for each in movielens.probabilities if each.name == learner]
     assert score.warm_calibration_error <= 0.03
 
 
-def test_speed_dating_and_its_matches(speed_dating: EvaluationResult) -> None:
+def test_speed_dating_and_its_matches(speed_dating: Report) -> None:
     _, after_five, after_ten = numbers(speed_dating, FULL)
     assert after_five >= 0.69
     assert after_ten >= 0.715
     assert speed_dating.matches is not None
     for t in (5, 10):
-        assert max(each.match_auc for each in speed_dating.matches.scores if (each.name, each.swipes) == (FULL, t)) >= 0.70
+        assert max(each.match_auc for each in speed_dating.matches if (each.name, each.swipes) == (FULL, t)) >= 0.70
+
+
+def test_own_swipes_buy_something_and_the_default_is_ahead_of_simple_things(movielens: Report) -> None:
+    last = len(movielens.times) - 1
+    assert movielens.own_swipes.difference(last, FULL, FULL + UNLEARNED).above_zero
+    for other in (APPEAL, *POOLED):
+        assert movielens.scores.difference(last, FULL, other).mean > -0.01, other
 
 
 def test_speed_dating_with_traits() -> None:
@@ -106,10 +112,10 @@ def test_speed_dating_with_traits() -> None:
     protocol = Protocol(times=(0, 5, 10), rest=2, split="wave", folds=2)
     parts = []
     for trial in Trial(table, protocol).folds:
-        ours = [each for each in contenders(trial, ["probit-traits"], tick=lambda _: None, traits=4) if each.name == TRAITS]
-        parts.append(holdout_ranking(trial, ours, protocol.times, trial.tested, advance=lambda _: None))
-    ranking = HoldoutRanking.joined(parts)
-    found = ranking.auc[:, ranking.cohort, 0].mean(axis=1)
+        ours = [each for each in fitted(trial, "probit-traits", traits=True) if each.name == TRAITS]
+        parts.append(table_of(trial, ours, protocol.times))
+    heavy = ranking_scores(Predictions.joined(parts), [TRAITS], protocol.times, [0]).heaviest()
+    found = np.array([heavy.at(place, TRAITS).mean for place in range(3)])
     assert (found >= [0.545, 0.695, 0.715]).all(), found
 
 
@@ -117,18 +123,17 @@ def test_speed_dating_with_traits() -> None:
 def test_the_default_is_not_worse_than_what_people_use_today(name: str) -> None:
     """Two libraries, after few swipes: `docs/peers.md` has the command for all of them."""
     table, protocol = log_for_peers(name)
-    peers = [peer for library in ("vowpal_wabbit", "implicit") for each in peers_of(library) for peer in with_appeal(each)]
-    trial = Trial(table, protocol)
-    ours = contenders(trial, [ALONE], tick=lambda _: None)
-    ranked = holdout_ranking(trial, ours, protocol.times, trial.tested, advance=lambda _: None)
-    found = compare_peers([Fold(trial, ours)], ranked, peers, SilentProgress(), time.perf_counter)
+    trial, peers = Trial(table, protocol), all_peers(["vowpalwabbit", "implicit"])
+    ours = [each for each in fitted(trial, "probit-diag") if each.name == DEFAULT]
+    found = predict(trial, [*ours, *peers], protocol.times, trial.tested, LocalRunner(1), ahead=False)
+    scores = ranking_scores(found, list(found.said), protocol.times, [0])
     for peer in peers:
-        leads = found.differences(DEFAULT, peer.name)
-        if peer.individual:
-            assert all(gap.low > -MARGIN for gap in leads), peer.name
-            assert found.better_from(DEFAULT, peer.name) is not None, peer.name
+        behind = [scores.together(place, peer.name, DEFAULT) for place in range(len(protocol.times))]
+        if isinstance(peer, IndividualPeer):
+            assert all(gap.high < MARGIN for gap in behind), peer.name
+            assert behind[0].below_zero, peer.name
         elif peer.name == BPR:
-            assert all(gap.above_zero for t, gap in zip(protocol.times, leads, strict=True) if t <= 20)
+            assert all(gap.below_zero for t, gap in zip(protocol.times, behind, strict=True) if t <= 20)
 
 
 def log_for_peers(name: str) -> tuple[SwipeTable, Protocol]:
@@ -137,8 +142,8 @@ def log_for_peers(name: str) -> tuple[SwipeTable, Protocol]:
     files = folder / "swipes.csv", folder / "candidates.csv"
     if name == "speed_dating":
         return read_swipes(*files, SPEED_DATING, ("wave",)), Protocol(times=(0, 5, 10), rest=2, split="wave")
-    return read_swipes(*files, MOVIELENS), Protocol(times=(5, 20), rest=30, at_least=60, appeal_at="first")
+    return read_swipes(*files, MOVIELENS), Protocol(times=(5, 20), rest=30, at_least=60)
 
 
-def test_nothing_looks_ahead(movielens: EvaluationResult, speed_dating: EvaluationResult) -> None:
+def test_nothing_looks_ahead(movielens: Report, speed_dating: Report) -> None:
     assert "leak" not in {movielens.shuffled.verdict, speed_dating.shuffled.verdict}  # of eight shuffles

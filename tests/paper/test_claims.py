@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import kaczmatch
 from kaczmatch import Hinge
-from kaczmatch.learners.logs.monitors import tikhonov_step_bound
+from kaczmatch.learners.rules.kaczmarz import tikhonov_step_bound
 
 # With θ + δ = 1, a like on a candidate orthogonal to v has the residual r = 1 that Proposition 1 assumes.
 UNIT_RESIDUAL = Hinge(theta=0.95, delta=0.05)

@@ -15,9 +15,8 @@ from kaczmatch.reproduce.claims import claims_part
 from kaczmatch.reproduce.future_work import blocks_part, cold_start_part, convergence_part, drift_part, settled, thresholds_part
 from kaczmatch.reproduce.study import CHECKPOINTS, Plan, Reproduction
 from kaczmatch.reproduce.tables import metrics_part
-from kaczmatch.simulation.condition import HONEST, PAPER, PAPER_ADAPTIVE
 from kaczmatch.simulation.trace import trace
-from kaczmatch.simulation.world import with_label_noise, world
+from kaczmatch.simulation.world import HONEST, PAPER, PAPER_ADAPTIVE, with_label_noise, world
 
 pytestmark = pytest.mark.slow  # the experiments of the paper
 

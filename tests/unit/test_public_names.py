@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import inspect
 import pydoc
+import re
+from pathlib import Path
 
 import kaczmatch
 from kaczmatch.client import AsyncClient, Client
@@ -33,3 +35,10 @@ def test_help_of_a_client_says_what_a_call_returns() -> None:
     assert str(inspect.signature(Client.create_deck).return_annotation) == "Deck"
     assert str(inspect.signature(AsyncClient.create_deck).return_annotation) == "Awaitable[Deck]"
     assert "-> 'dict[str, Any]'" in pydoc.render_doc(Client.export_personal_data)
+
+
+def test_pages_need_no_name_of_a_deeper_module() -> None:
+    root = Path(__file__).parents[2]
+    deep = re.compile(r"^\W*(?:from|import) kaczmatch\.\w+\.\w.*$", re.MULTILINE)
+    pages = [root / "README.md", *(root / "docs").glob("*.md")]
+    assert {page.name: deep.findall(page.read_text(encoding="utf-8")) for page in pages} == {page.name: [] for page in pages}

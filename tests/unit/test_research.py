@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 
 from accelerated_blocks import RULE, Acceleration, ends
-from kaczmatch.simulation.condition import HONEST
 from kaczmatch.simulation.trace import trace
-from kaczmatch.simulation.world import world
+from kaczmatch.simulation.world import HONEST, world
 from stability import MatchingMarket, most_likely_stable
 
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from kaczmatch.evaluation.evaluate import Choices, evaluate
-from kaczmatch.evaluation.protocol.progress import SilentProgress
-from kaczmatch.evaluation.protocol.trial import Protocol, Trial
-from kaczmatch.evaluation.reporting.report import evaluation_parts
+from kaczmatch.evaluation.evaluate import Choices, measure
+from kaczmatch.evaluation.trial import Protocol, Trial
 from kaczmatch.learners.population.population_fit import fit_population
 from kaczmatch.recommend.picks.top_picks import top_picks
 from kaczmatch.runner.contract import Runner
@@ -17,9 +15,9 @@ from worlds.pick_columns import columns_of
 def evaluated(runner: Runner, *learners: str) -> list[str]:
     """All tables of an evaluation of people who choose each other."""
     trial = Trial(mutual_table(1, people=16), Protocol(times=(0, 5), rest=2))
-    found = evaluate(trial, Choices(learners=("tk", *learners), both_ways=True, all_times=True), SilentProgress(), runner=runner)
-    assert found.matches is not None
-    return [table.json() for part in evaluation_parts(found) for table in part.tables]
+    found = measure(trial, Choices(learners=("tk", *learners), both_ways=True, all_times=True), runner=runner)
+    assert found.matches
+    return [table.json() for part in found.parts for table in part.tables]
 
 
 def picked(runner: Runner) -> tuple[bytes, bytes]:

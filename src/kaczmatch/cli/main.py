@@ -8,7 +8,7 @@ import sys
 import kaczmatch
 from kaczmatch.extras import missing_extra
 
-LAB = ("evaluate", "tune", "reproduce", "simulate", "market")  # the commands that need no service
+LAB = ("evaluate", "reproduce", "simulate", "market")  # the commands that need no service
 
 
 def main() -> None:

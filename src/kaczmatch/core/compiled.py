@@ -9,17 +9,25 @@ from __future__ import annotations
 import contextlib
 import functools
 import math
+import os
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numba
 import numpy as np
+from numba.core.caching import IndexDataCacheFile
 
-from kaczmatch.core.kernel_cache import guard_cache
 from kaczmatch.core.vectors import MAX_SQUARED_NORM, MIN_SQUARED_NORM, Matrix, Vector
+
+try:
+    import fcntl
+except ImportError:  # Windows: there it stays as numba has it
+    take_turns = False
+else:
+    take_turns = True
 
 F = TypeVar("F", bound=Callable[..., object])
 
@@ -38,8 +46,38 @@ def drop_stale_kernels(package: Path) -> None:
                 kernel.unlink()
 
 
+@contextlib.contextmanager
+def turn(folder: str) -> Iterator[None]:
+    """One process at a time at the cache in this folder; where it cannot be written, there is nothing to take turns at.
+
+    numba reads the list of a kernel's variants, adds one and writes the list back, without a lock. Two processes that compile it
+    for different types at the same moment can both choose the same file, and later ones then run the wrong machine code.
+    """
+    try:
+        lock = os.open(f"{folder}/kaczmatch.lock", os.O_CREAT | os.O_RDWR, 0o600)
+    except OSError:
+        yield
+        return
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(lock)
+
+
+def _in_turns(method: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(method)
+    def guarded(cache: Any, *given: Any) -> Any:
+        with turn(cache._cache_path):
+            return method(cache, *given)
+
+    return guarded
+
+
 drop_stale_kernels(Path(__file__).parent.parent)
-guard_cache()
+for _name in ("save", "load"):
+    if take_turns and not hasattr(getattr(IndexDataCacheFile, _name), "__wrapped__"):
+        setattr(IndexDataCacheFile, _name, _in_turns(getattr(IndexDataCacheFile, _name)))
 
 
 def compiled(function: F) -> F:
@@ -199,25 +237,6 @@ def adapted_damping(rows: Matrix, alpha: float, condition: float) -> float:
     spectrum = np.linalg.eigvalsh(np.dot(rows, rows.T) if k <= d else np.dot(rows.T, rows))
     smallest = max(0.0, float(spectrum[0])) if k <= d else 0.0
     return max(alpha, (float(spectrum[-1]) - condition * smallest) / (condition - 1.0))
-
-
-@compiled
-def count_independent(rows: Matrix, novelty: float) -> int:
-    """The number of rows before the first that has less than a share `novelty` of its squared length outside their span."""
-    k: int = rows.shape[0]
-    if novelty == 0.0:
-        return k
-    lower = np.empty((k, k))  # Cholesky's factor of the Gram matrix: its pivots are the squared lengths outside
-    for i in range(k):
-        row = lower[i]
-        for j in range(i):
-            row[j] = (dot(rows[i], rows[j]) - dot(row[:j], lower[j, :j])) / lower[j, j]
-        squared = dot(rows[i], rows[i])
-        pivot = squared - dot(row[:i], row[:i])
-        if pivot < novelty * squared:
-            return i
-        row[i] = math.sqrt(pivot)
-    return k
 
 
 @compiled

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import math
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kaczmatch.core.compiled import compiled
 from kaczmatch.core.vectors import Vector
+
+AUC: Final = 0
+NDCG: Final = 1
+PRECISION: Final = 2
+HIT: Final = 3
 
 
 @compiled
@@ -87,3 +93,19 @@ def _tied(scores: Vector, likes: NDArray[np.bool_], order: NDArray[np.int64], fi
         hits += likes[order[last]]
         last += 1
     return last, hits
+
+
+@compiled
+def judged(scores: Vector, likes: NDArray[np.bool_], bounds: NDArray[np.int64], measure: int, k: int) -> Vector:
+    """A measure of each group of rows, from one of the bounds to the next; NaN where AUC or NDCG have no like, or no pass."""
+    found = np.full(len(bounds) - 1, np.nan)
+    for group in range(len(bounds) - 1):
+        part = slice(bounds[group], bounds[group + 1])
+        liked = np.count_nonzero(likes[part])
+        if measure == PRECISION:
+            found[group] = precision(scores[part], likes[part], k)
+        elif measure == HIT:
+            found[group] = hit_rate(scores[part], likes[part], k)
+        elif 0 < liked < bounds[group + 1] - bounds[group]:
+            found[group] = auc(scores[part], likes[part]) if measure == AUC else ndcg(scores[part], likes[part], k)
+    return found

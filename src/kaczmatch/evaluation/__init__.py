@@ -1,1 +1,1 @@
-"""The evaluation of a swipe log: `evaluate` and `tune` return typed results, `reporting` shows them."""
+"""The evaluation of a swipe log, without looking ahead: one table of predictions, and what follows from it."""

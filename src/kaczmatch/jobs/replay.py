@@ -26,7 +26,7 @@ from kaczmatch.formats.swipe_table import known_decisions, known_times
 from kaczmatch.jobs.locations import Location, on_disk, remove_folder, scan
 from kaczmatch.jobs.whole_files import write_whole, write_whole_text
 from kaczmatch.learners.contract import Learner
-from kaczmatch.learners.logs.grouping import group_by_user
+from kaczmatch.learners.logs.fold import group_by_user
 from kaczmatch.learners.logs.replay import replay
 from kaczmatch.learners.prior import Prior
 from kaczmatch.runner.contract import Runner

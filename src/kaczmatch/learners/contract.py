@@ -93,6 +93,10 @@ class Learner(ABC):
     def session_timeout(self) -> float:
         """The seconds without a swipe after which a session ends; infinite where only the caller ends it."""
 
+    def standard_deviations(self, state: State) -> Vector | None:
+        """How uncertain each learned weight is, where a learner knows."""
+        return None
+
     # What callers use
 
     @final

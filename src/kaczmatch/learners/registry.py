@@ -10,18 +10,16 @@ from typing import Any, Literal, overload
 from kaczmatch.core.errors import InvalidInput, did_you_mean
 from kaczmatch.learners.belief.gaussian import Probit, ProbitDiagonal, ProbitTraits
 from kaczmatch.learners.contract import BeliefLearner, Learner, ProbabilisticLearner
-from kaczmatch.learners.rules.all_ones import AllOnes
-from kaczmatch.learners.rules.block_adaptive import BlockAdaptive
-from kaczmatch.learners.rules.block_normalised_kaczmarz import BlockNormalisedKaczmarz
-from kaczmatch.learners.rules.block_tikhonov_kaczmarz import BlockTikhonovKaczmarz
-from kaczmatch.learners.rules.logistic import Logistic
-from kaczmatch.learners.rules.normalised_kaczmarz import NormalisedKaczmarz
-from kaczmatch.learners.rules.online_gradient import OnlineGradient
-from kaczmatch.learners.rules.passive_aggressive import PassiveAggressive
-from kaczmatch.learners.rules.pegasos import Pegasos
-from kaczmatch.learners.rules.rocchio import Rocchio
-from kaczmatch.learners.rules.tikhonov_kaczmarz import TikhonovKaczmarz
-from kaczmatch.learners.rules.unnormalised_kaczmarz import UnnormalisedKaczmarz
+from kaczmatch.learners.rules.baselines import AllOnes, Logistic, PassiveAggressive, Pegasos, Rocchio
+from kaczmatch.learners.rules.kaczmarz import (
+    BlockAdaptive,
+    BlockNormalisedKaczmarz,
+    BlockTikhonovKaczmarz,
+    NormalisedKaczmarz,
+    OnlineGradient,
+    TikhonovKaczmarz,
+    UnnormalisedKaczmarz,
+)
 
 LEARNERS: Mapping[str, type[Learner]] = MappingProxyType(
     {

@@ -17,15 +17,14 @@ from kaczmatch.core.vectors import Vector
 from kaczmatch.learners.logs.influence import influence
 from kaczmatch.learners.logs.replay import replay
 from kaczmatch.learners.registry import learner
-from kaczmatch.learners.rules.hinge import Hinge
+from kaczmatch.learners.rules.kaczmarz import Hinge
 from kaczmatch.report.results import ReportPart, Table
 from kaczmatch.reproduce import published
 from kaczmatch.reproduce.figures import noise_finals
 from kaczmatch.reproduce.published import CANNOT_TELL, FALSE, MISLEADING, REPRODUCED, Difference
 from kaczmatch.reproduce.study import RULES, Reproduction, comparable, curve, learners_by_name
 from kaczmatch.reproduce.tables import alpha_part
-from kaczmatch.simulation.condition import HONEST, HONEST_ADAPTIVE, PAPER, Condition
-from kaczmatch.simulation.world import world
+from kaczmatch.simulation.world import HONEST, HONEST_ADAPTIVE, PAPER, Condition, world
 
 EARLY, LATE = 200, 3_000
 DAMPED = "block-nk, α = 100"

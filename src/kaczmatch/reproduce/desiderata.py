@@ -13,14 +13,13 @@ import numpy as np
 from kaczmatch.core.vectors import Matrix
 from kaczmatch.learners.contract import Learner
 from kaczmatch.learners.logs.influence import influence
-from kaczmatch.learners.logs.monitors import tikhonov_step_bound
+from kaczmatch.learners.rules.kaczmarz import tikhonov_step_bound
 from kaczmatch.report.results import ReportPart, Table
 from kaczmatch.reproduce.published import CANNOT_TELL, FALSE, MISLEADING, REPRODUCED
 from kaczmatch.reproduce.study import Reproduction, learners_by_name
 from kaczmatch.simulation import metrics
-from kaczmatch.simulation.condition import HONEST
 from kaczmatch.simulation.trace import priors_of, trace
-from kaczmatch.simulation.world import World, world
+from kaczmatch.simulation.world import HONEST, World, world
 
 EARLY = 15
 

@@ -15,7 +15,7 @@ from kaczmatch.report.results import Figure, ReportPart, Table
 from kaczmatch.reproduce import published
 from kaczmatch.reproduce.published import NEAR, NOT_REPRODUCED, Beside
 from kaczmatch.reproduce.study import RULES, LearningCurve, Reproduction, comparable, curve, final_alignment, learners_by_name
-from kaczmatch.simulation.condition import HONEST, HONEST_ADAPTIVE, PAPER, PAPER_ADAPTIVE, Condition
+from kaczmatch.simulation.world import HONEST, HONEST_ADAPTIVE, PAPER, PAPER_ADAPTIVE, Condition
 
 BEYOND = ("probit", "probit-diag", "all-ones")  # beside the six where labels carry a preference
 BANDED = ("block-nk", "tk", "nk")  # a band for each would hide the others; TK's is nearly K-NoNorm's and OGD's

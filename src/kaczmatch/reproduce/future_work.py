@@ -17,10 +17,8 @@ from kaczmatch.report.results import Figure, ReportPart, Table
 from kaczmatch.reproduce.published import Difference
 from kaczmatch.reproduce.study import RULES, Reproduction, curve, final_alignment, learners_by_name
 from kaczmatch.simulation import metrics
-from kaczmatch.simulation.condition import HONEST, PAPER, Condition
-from kaczmatch.simulation.population import population
 from kaczmatch.simulation.trace import Trace, trace
-from kaczmatch.simulation.world import World
+from kaczmatch.simulation.world import HONEST, PAPER, Condition, World, population
 
 SWIPES = 50
 EARLY = (5, 10, 20, 50)
@@ -176,8 +174,6 @@ def blocks_part(run: Reproduction) -> ReportPart:
         f"Honest labels, {base.users} users per seed, sessions of 2, 5 and 32. Block-Adaptive solves short sessions at α₀ = 1 (their Gram matrices are well conditioned) and "
         f"damps long ones until κ ≤ {learner('block-adaptive').parameters[5]:.0f}. At the end of sessions of 5 it is at {ends[5, 'block-adaptive']:.3f} beside TK's "
         f"{ends[5, 'tk']:.3f}, in sessions of 32 at {ends[32, 'block-adaptive']:.3f} beside Block-NK's {ends[32, 'block-nk']:.3f}.",
-        "Ending a block before a candidate that adds little (adaptive k) changes next to nothing here, where tags are independent: hardly a candidate lies in the span of a "
-        "session's others.",
     ]
     return ReportPart("blocks", "Adaptive blocks", words, [Table("blocks", "Alignment by size of session", rows)])
 

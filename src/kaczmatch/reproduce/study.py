@@ -12,16 +12,14 @@ import numpy as np
 
 from kaczmatch.core.vectors import Matrix, Vector
 from kaczmatch.learners.contract import Learner
-from kaczmatch.learners.logs.monitors import gram_condition
 from kaczmatch.learners.registry import LEARNERS, learner
-from kaczmatch.learners.rules.block import BlockLearner
+from kaczmatch.learners.rules.kaczmarz import BlockLearner, gram_condition
 from kaczmatch.reproduce.published import PAPER_SIZE, deviation
 from kaczmatch.runner.contract import Runner
 from kaczmatch.runner.local import LocalRunner
 from kaczmatch.simulation import metrics
-from kaczmatch.simulation.condition import PAPER, Condition
 from kaczmatch.simulation.trace import Trace, trace
-from kaczmatch.simulation.world import World, with_label_noise, world
+from kaczmatch.simulation.world import PAPER, Condition, World, with_label_noise, world
 
 RULES = ("tk", "block-tk", "block-nk", "nk", "k-nonorm", "ogd")
 CHECKPOINTS = (20, 200, 1_000, 6_400)

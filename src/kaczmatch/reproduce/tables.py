@@ -10,15 +10,15 @@ import numpy as np
 from kaczmatch.charts.lines import line_chart
 from kaczmatch.core.vectors import unit_rows
 from kaczmatch.learners.contract import Learner
-from kaczmatch.learners.logs.monitors import tikhonov_step_bound
 from kaczmatch.learners.logs.replay import replay
 from kaczmatch.learners.registry import learner
+from kaczmatch.learners.rules.kaczmarz import tikhonov_step_bound
 from kaczmatch.report.results import Figure, ReportPart, Table
 from kaczmatch.reproduce import published
 from kaczmatch.reproduce.figures import curve_rows
 from kaczmatch.reproduce.published import ALL_HIGH, ALL_LOW, CANNOT_TELL, REPRODUCED, Beside, Column, Difference
 from kaczmatch.reproduce.study import LOSSES, Reproduction, Study, comparable, numbers
-from kaczmatch.simulation.condition import HONEST, PAPER, Condition
+from kaczmatch.simulation.world import HONEST, PAPER, Condition
 
 COMPARED = ("like_rate", "align_at_20", "delta_s")
 

@@ -1,4 +1,4 @@
-"""One learner through one world, watched at every swipe."""
+"""One learner through one world, watched at every swipe: a fold of swipes that the world makes up session by session."""
 
 from __future__ import annotations
 
@@ -7,115 +7,18 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, final
+from typing import final
 
 import numpy as np
-from numba import types
 from numpy.typing import NDArray
 
-from kaczmatch.core.compiled import compiled, compiled_as, cosine_from_products, products
-from kaczmatch.core.vectors import Matrix, Vector
+from kaczmatch.core.compiled import compiled, cosine_from_products, products
+from kaczmatch.core.vectors import Integers, Matrix
 from kaczmatch.learners.contract import Learner, ProbabilisticLearner
-from kaczmatch.learners.kernels import END_SESSION_SIGNATURE, FORGET_SIGNATURE, INPUT, SWIPE_SIGNATURE, TASTE_CHANGED
+from kaczmatch.learners.logs.fold import GroupedSwipes
 from kaczmatch.learners.prior import Prior
 from kaczmatch.learners.state import State
-from kaczmatch.simulation.world import World
-
-_CELLS = types.Array(types.float64, 2, "C")
-_CUBE = types.Array(types.float64, 3, "C")
-
-
-@compiled
-def _said(like: bool, turned: int) -> float:
-    """What a swipe says: as felt, the opposite, or a pass for being too tired to like."""
-    return 1.0 if turned != 2 and like != (turned == 1) else -1.0
-
-
-@compiled_as(
-    types.void(
-        types.FunctionType(SWIPE_SIGNATURE),
-        types.FunctionType(END_SESSION_SIGNATURE),
-        types.FunctionType(FORGET_SIGNATURE),
-        INPUT,
-        _CELLS,
-        types.Array(types.float64, 2, "C", readonly=True),
-        types.Array(types.float64, 3, "C", readonly=True),
-        types.Array(types.boolean, 3, "C", readonly=True),
-        types.int64,
-        types.Array(types.int64, 3, "C", readonly=True),
-        types.Array(types.float64, 3, "C", readonly=True),
-        types.Array(types.int8, 2, "C", readonly=True),
-        types.int64,
-        types.boolean,
-        types.Array(types.int64, 1, "C", readonly=True),
-        _CELLS,
-        types.Array(types.int64, 2, "C"),
-        types.Array(types.int8, 2, "C"),
-        _CUBE,
-        _CUBE,
-    )
-)
-def _trace(
-    swipe: Any,
-    end_session: Any,
-    forget: Any,
-    parameters: Vector,
-    work: Matrix,
-    tags: Matrix,
-    tastes: Matrix,
-    likes: NDArray[np.bool_],
-    drift_at: int,
-    pools: NDArray[np.int64],
-    keys: Matrix,
-    turned: NDArray[np.int8],
-    cards: int,
-    followed: bool,
-    checkpoints: NDArray[np.int64],
-    alignment: Matrix,
-    shown: NDArray[np.int64],
-    labels: NDArray[np.int8],
-    snapshots: Matrix,
-    ends: Matrix,
-) -> None:
-    d = tags.shape[1]
-    nothing_said = np.empty(0)  # by others
-    choose = keys.shape[2] > 0
-    priority = np.empty(pools.shape[2])
-    for u in range(work.shape[0]):
-        cells = work[u]
-        start = cells.copy()
-        v = cells[:d]
-        t = 0
-        place = 0
-        for s in range(pools.shape[1]):
-            pool = pools[u, s]
-            if choose:
-                for c in range(len(pool)):
-                    va, vv, aa = products(v, tags[pool[c]])
-                    weight = cosine_from_products(va, vv, aa)
-                    # Exponential(weight) clocks ring in the order of a weighted draw; who has no weight comes last, at random.
-                    priority[c] = keys[u, s, c] / weight if weight > 0.0 else 1e300 * (1.0 + keys[u, s, c])
-                order = np.argsort(priority)
-            for c in range(cards):
-                candidate = pool[order[c]] if choose else pool[c]
-                phase = 1 if 0 < drift_at <= t else 0
-                y = _said(likes[phase, u, candidate], turned[u, t])
-                if swipe(cells, tags[candidate], nothing_said, y, parameters) == TASTE_CHANGED:
-                    forget(cells, start, 0.0)
-                shown[u, t] = candidate
-                labels[u, t] = y
-                if c == cards - 1:
-                    end_session(cells, d, parameters)
-                    for i in range(d):
-                        ends[u, s, i] = v[i]
-                if followed or t == alignment.shape[1] - 1:
-                    va, vv, aa = products(v, tastes[phase, u])
-                    alignment[u, t] = cosine_from_products(va, vv, aa)
-                t += 1
-                if place < len(checkpoints) and t == checkpoints[place]:
-                    for i in range(len(cells)):
-                        snapshots[place, u, i] = cells[i]
-                    place += 1
+from kaczmatch.simulation.world import OPPOSITE, TIRED, World
 
 
 @final
@@ -151,47 +54,87 @@ def priors_of(learner: Learner, world: World) -> list[Prior]:
 
 def trace(learner: Learner, world: World, checkpoints: Sequence[int] = (), *, followed: bool = True) -> Trace:
     """Let `learner` see every user's swipes in `world`, on all cores; alignment only after the last where not `followed`."""
-    condition, d = world.condition, world.tags.shape[1]
-    users, swipes = condition.users, condition.swipes
-    work = np.zeros((users, learner.working_size(d, swipes)))
-    for row, prior in zip(work, priors_of(learner, world), strict=True):
+    condition, d, choosing = world.condition, world.tags.shape[1], world.keys.shape[2] > 0
+    users, swipes, cards = condition.users, condition.swipes, condition.cards
+    starts = np.zeros((users, learner.working_size(d, swipes)))
+    for row, prior in zip(starts, priors_of(learner, world), strict=True):
         start = learner.expand(learner.start(prior).cells, d)
         row[: len(start)] = start
-    times = np.array(sorted(t for t in checkpoints if t <= swipes), np.int64)
-    alignment = np.full((users, swipes), np.nan)
-    shown = np.empty((users, swipes), np.int64)
-    labels = np.empty((users, swipes), np.int8)
-    snapshots = np.empty((len(times), users, work.shape[1]))
-    ends = np.empty((users, condition.rounds, d))
+    times = sorted(t for t in checkpoints if t <= swipes)
+    found = Trace(
+        learner,
+        np.full((users, swipes), np.nan),
+        np.empty((users, swipes), np.int64) if choosing else world.pools.reshape(users, swipes),
+        np.empty((users, swipes), np.int8),
+        times,
+        np.empty((len(times), *starts.shape)),
+        np.empty((users, condition.rounds, d)),
+    )
+
+    # A fold goes on until something is to be looked at: a session whose cards are chosen by what was learned, or a checkpoint.
+    threads = os.cpu_count() or 1
+    sessions = 1 if choosing else max(1, threads * _WATCHED // (users * cards * d))
+    pauses = sorted({*times, *range(0, swipes, sessions * cards), swipes})
 
     def run(part: slice) -> None:
-        kept = np.empty((len(times), part.stop - part.start, work.shape[1]))
-        _trace(
-            learner.kernels.swipe,
-            learner.kernels.end_session,
-            learner.kernels.forget,
-            learner.parameters,
-            work[part],
-            world.tags,
-            np.ascontiguousarray(world.tastes[:, part]),
-            np.ascontiguousarray(world.likes[:, part]),
-            condition.drift_at,
-            world.pools[part],
-            world.keys[part],
-            world.turned[part],
-            condition.cards,
-            followed,
-            times,
-            alignment[part],
-            shown[part],
-            labels[part],
-            kept,
-            ends[part],
-        )
-        snapshots[:, part] = kept
+        work = starts[part].copy()
+        for first, last in pairwise(pauses):
+            if choosing and first % cards == 0:
+                pool, keys = world.pools[part, first // cards], world.keys[part, first // cards]
+                found.shown[part, first : first + cards] = _chosen(work, world.tags, pool, keys, cards)
+            _fold_some(found, world, part, slice(first, last), starts[part], work)
+            if last in times:
+                found.snapshots[times.index(last), part] = work
 
-    threads = os.cpu_count() or 1
-    bounds = np.linspace(0, users, 2 * threads + 1).astype(int).tolist()
+    bounds = np.linspace(0, users, threads + 1).astype(int).tolist()
     with ThreadPoolExecutor(threads) as pool:
         list(pool.map(run, (slice(a, b) for a, b in pairwise(bounds) if b > a)))
-    return Trace(learner, alignment, shown, labels, times.tolist(), snapshots, ends)
+    if not followed:
+        found.alignment[:, :-1] = np.nan
+    return found
+
+
+_WATCHED = 1 << 21  # numbers
+
+
+def _fold_some(found: Trace, world: World, users: slice, times: slice, starts: Matrix, work: Matrix) -> None:
+    """Fold some swipes of some users into `work`, and keep what is seen of them."""
+    cards, d, t = world.condition.cards, world.tags.shape[1], np.arange(times.start, times.stop)
+    shown, phase = found.shown[users, times], np.array([world.phase(swipe) for swipe in t.tolist()])
+    felt = world.likes[phase, np.arange(users.start, users.stop)[:, None], shown]
+    turned = world.turned[users, times]
+    found.labels[users, times] = np.where((turned != TIRED) & (felt != (turned == OPPOSITE)), 1, -1)
+    opens = np.tile(t % cards == 0, len(work))
+    label = found.labels[users, times].ravel().astype(np.float64)
+    swipes = GroupedSwipes(world.tags, shown.ravel(), label, np.empty((shown.size, 0)), opens, np.empty(0, np.int64))
+    begin, after = np.arange(0, shown.size, len(t)), np.empty((*shown.shape, d))
+    last = times.stop % cards == 0
+    swipes.fold(found.learner, work, starts, begin, begin + len(t), end_last=last, after=after.reshape(-1, d))
+    ended = np.flatnonzero((t + 1) % cards == 0)
+    found.ends[users, t[ended] // cards] = after[:, ended]
+    _align(after, world.tastes, phase, users.start, found.alignment[users, times])
+
+
+@compiled
+def _chosen(work: Matrix, tags: Matrix, pool: NDArray[np.int64], keys: Matrix, cards: int) -> NDArray[np.int64]:
+    """The cards of a session, drawn from each user's pool with weights max(0, cos(v, a))."""
+    shown = np.empty((len(work), cards), np.int64)
+    priority = np.empty(pool.shape[1])
+    for u in range(len(work)):
+        for c in range(len(priority)):
+            va, vv, aa = products(work[u][: tags.shape[1]], tags[pool[u, c]])
+            weight = cosine_from_products(va, vv, aa)
+            # Exponential(weight) clocks ring in the order of a weighted draw; who has no weight comes last, at random.
+            priority[c] = keys[u, c] / weight if weight > 0.0 else 1e300 * (1.0 + keys[u, c])
+        shown[u] = pool[u][np.argsort(priority)[:cards]]
+    return shown
+
+
+@compiled
+def _align(after: Matrix, tastes: Matrix, phase: Integers, first: int, alignment: Matrix) -> None:
+    """The cosine of preference and taste after each swipe."""
+    for u in range(after.shape[0]):
+        for c in range(after.shape[1]):
+            taste = tastes[phase[c], first + u]
+            va, vv, aa = products(after[u, c][: len(taste)], taste)
+            alignment[u, c] = cosine_from_products(va, vv, aa)

@@ -21,10 +21,9 @@ from starlette.concurrency import run_in_threadpool
 
 from kaczmatch.core.vectors import Matrix, Vector
 from kaczmatch.learners.registry import learner
-from kaczmatch.simulation.condition import HONEST, PAPER, Condition
 from kaczmatch.simulation.metrics import alignment, unseen_auc
 from kaczmatch.simulation.trace import priors_of, trace
-from kaczmatch.simulation.world import World, world
+from kaczmatch.simulation.world import HONEST, PAPER, Condition, World, world
 from kaczmatch.web.lab_market import MARKET_VALUES, MarketCurve, MarketRequest, market_curve
 from kaczmatch.web.pages import Site, SitePage, headers_of
 from kaczmatch.web.reproduction_report import ReproductionReport

@@ -12,8 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from kaczmatch.simulation.market.arms import market_policies
 from kaczmatch.simulation.market.engine import MarketLog, Pace
 from kaczmatch.simulation.market.outcome import outcome
-from kaczmatch.simulation.market.populations import ABOUT, Census, town
-from kaczmatch.simulation.market.town import Town
+from kaczmatch.simulation.market.town import ABOUT, Census, Town, town
 
 PolicyName = Literal["default", "paper", "popularity", "greedy", "thompson", "uniform"]
 PopulationName = Literal["archetypes", "paper", "popularity"]

@@ -17,7 +17,7 @@ from kaczmatch.report.results import Figure, ReportPart, Table
 from kaczmatch.simulation.market.arms import market_policies
 from kaczmatch.simulation.market.engine import Pace
 from kaczmatch.simulation.market.outcome import outcome
-from kaczmatch.simulation.market.populations import Census, town
+from kaczmatch.simulation.market.town import Census, town
 from kaczmatch.web.lab import LEARNERS
 
 from .conftest import PHONE, Site, Visiting, Visitor

@@ -12,9 +12,8 @@ from rich.progress import Progress
 import kaczmatch.cli.research.evaluate as evaluate_command
 from kaczmatch.cli.research.evaluate import LogRequest
 from kaczmatch.cli.research.market import run as run_market
-from kaczmatch.cli.research.tune import run as run_tune
 from kaczmatch.cli.terminal.progress import StageProgress
-from kaczmatch.evaluation.protocol.progress import Progress as Told
+from kaczmatch.evaluation.self_test import Progress as Told
 from kaczmatch.simulation.market import arms
 
 SMALL: dict[str, Any] = {
@@ -87,33 +86,11 @@ def test_an_interrupted_evaluation_says_that_nothing_is_kept(
         raise KeyboardInterrupt
 
     monkeypatch.setattr(LogRequest, "trial", lambda *_: None)
-    monkeypatch.setattr(evaluate_command, "evaluate", interrupted)
-    monkeypatch.setattr("kaczmatch.cli.research.tune.tune", interrupted)
+    monkeypatch.setattr(evaluate_command, "measure", interrupted)
     request = LogRequest(Path("swipes.csv"), Path("candidates.csv"), [], {})
-    for command in (
-        lambda: evaluate_command.run(
-            request, [], None, both_ways=False, side=None, peers=False, out=tmp_path / "out", as_json=False
-        ),
-        lambda: run_tune(request, "probit", tmp_path / "out"),
-    ):
-        with pytest.raises(SystemExit) as ended:
-            command()
-        assert ended.value.code == 130
-        said = " ".join(capsys.readouterr().err.split())
-        assert "Interrupted: nothing is kept. It was at “learn, freeze, rank”" in said
+    with pytest.raises(SystemExit) as ended:
+        evaluate_command.run(request, [], None, both_ways=False, side=None, peers=False, out=tmp_path / "out", as_json=False)
+    assert ended.value.code == 130
+    said = " ".join(capsys.readouterr().err.split())
+    assert "Interrupted: nothing is kept. It was at “learn, freeze, rank”" in said
     assert not (tmp_path / "out").exists()
-
-
-def test_tuning_that_is_interrupted_as_it_writes_says_where_the_rest_is(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
-    class Part:
-        def write(self, _folder: Path) -> NoReturn:
-            raise KeyboardInterrupt
-
-    monkeypatch.setattr(LogRequest, "trial", lambda *_: None)
-    monkeypatch.setattr("kaczmatch.cli.research.tune.tune", lambda *_: None)
-    monkeypatch.setattr("kaczmatch.cli.research.tune.tuning_part", lambda _: Part())
-    with pytest.raises(SystemExit):
-        run_tune(LogRequest(Path("swipes.csv"), Path("candidates.csv"), [], {}), "probit", tmp_path)
-    assert "Interrupted: the tables and figures that were finished are in" in " ".join(capsys.readouterr().err.split())

@@ -8,7 +8,7 @@ from pathlib import Path
 from numba.core.caching import IndexDataCacheFile
 
 import kaczmatch.core.compiled  # guards the cache
-from kaczmatch.core.kernel_cache import turn
+from kaczmatch.core.compiled import turn
 
 
 def test_two_variants_saved_at_once_are_both_found_again(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Folds: everybody is tested once, with what was fitted on others."""
+"""Who is fitted on and who is tested: never the same user. With folds everybody is tested once."""
 
 from __future__ import annotations
 
@@ -11,16 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kaczmatch import InvalidInput
-from kaczmatch.evaluation.evaluate import Choices, EvaluationResult, evaluate
-from kaczmatch.evaluation.measures.holdout_ranking import holdout_ranking
-from kaczmatch.evaluation.peers.comparison import DEFAULT
-from kaczmatch.evaluation.peers.population import BPR, PopulationPeer
-from kaczmatch.evaluation.protocol.contenders import TRAITS, contenders
-from kaczmatch.evaluation.protocol.progress import SilentProgress
-from kaczmatch.evaluation.protocol.trial import Protocol, Trial
-from kaczmatch.evaluation.reporting.report import scope_words, trait_words
+from kaczmatch.evaluation.contenders import Contender
+from kaczmatch.evaluation.evaluate import Choices, measure
+from kaczmatch.evaluation.peers import BPR, PopulationPeer
+from kaczmatch.evaluation.report import Report
+from kaczmatch.evaluation.trial import Protocol, Trial, fit_users
 from kaczmatch.formats.swipe_table import SwipeTable
 from worlds.logs import mutual_table, small_table
+from worlds.trials import areas, fitted
 
 
 def trial_of(table: SwipeTable, folds: int = 2, **protocol: Any) -> Trial:
@@ -29,6 +27,36 @@ def trial_of(table: SwipeTable, folds: int = 2, **protocol: Any) -> Trial:
 
 def in_waves(table: SwipeTable, of: int) -> SwipeTable:
     return replace(table, others={"wave": table.user // of})
+
+
+def test_even_identifiers_fit_and_odd_ones_are_tested() -> None:
+    table = small_table(0)
+    assert fit_users(table).tolist() == [user % 2 == 0 for user in table.users]
+    assert fit_users(replace(table, others={"wave": table.user // 5 + 1.0}), "wave").tolist() == [
+        user // 5 == 1 for user in table.users
+    ]
+
+
+def test_texts_are_divided_the_same_way_every_time() -> None:
+    table = replace(small_table(0), users=[f"user {i}" for i in range(12)])
+    fit = fit_users(table)
+    assert fit.tolist() == fit_users(table).tolist()
+    assert fit.any()
+    assert not fit.all()
+
+
+def test_a_user_in_two_groups_is_refused() -> None:
+    table = small_table(0)
+    wave = np.ones(len(table), int)
+    wave[3] = 2
+    with pytest.raises(InvalidInput, match="user 0 has more than one 'wave'"):
+        fit_users(replace(table, others={"wave": wave}), "wave")
+
+
+def test_nobody_left_to_test_is_refused() -> None:
+    table = replace(small_table(0), users=list(range(0, 24, 2)))
+    with pytest.raises(InvalidInput, match="leaves nobody to be tested"):
+        fit_users(table)
 
 
 @given(seed=st.integers(0, 100), folds=st.integers(2, 12))
@@ -54,79 +82,54 @@ def test_the_second_of_two_folds_is_the_usual_test() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(("knowledge", "seed"), [("strict", 0), ("mature", 1)])
 def test_nothing_that_is_fitted_in_a_fold_knows_a_decision_of_those_it_tests(knowledge: str, seed: int) -> None:
-    """Priors, what tags say of traits, and whether there are traits. Appeal counts the fitted alone."""
+    """Priors, what tags say of traits, and whether there are traits."""
     table, rng = small_table(seed), np.random.default_rng(seed)
-    trial = trial_of(table, 2, appeal_from="fit", knowledge=knowledge)
-    for place, one in enumerate(trial.folds):
-        theirs = np.isin(table.user, one.tested)
-        like = np.where(theirs, rng.random(len(table)) < 0.5, table.like)
-        other = trial_of(replace(table, like=like), 2, appeal_from="fit", knowledge=knowledge).folds[place]
-        slugs = ["tk", "probit-diag", "probit-traits"]
-        pairs = zip(*(contenders(each, slugs, tick=lambda _: None) for each in (one, other)), strict=True)
-        for fitted, again in pairs:
-            assert (fitted.name, fitted.learner) == (again.name, again.learner)
-            assert fitted.prior.fingerprint == again.prior.fingerprint
+    for place, one in enumerate(trial_of(table, knowledge=knowledge).folds):
+        like = np.where(np.isin(table.user, one.tested), rng.random(len(table)) < 0.5, table.like)
+        other = trial_of(replace(table, like=like), knowledge=knowledge).folds[place]
+        for found, again in zip(*(fitted(each, "tk", "probit-diag", "probit-traits") for each in (one, other)), strict=True):
+            assert found.name == again.name
+            if isinstance(found, Contender) and isinstance(again, Contender):
+                assert found.prior.fingerprint == again.prior.fingerprint
 
 
 class Liked:
     """A peer's model that scores by the likes in what it was fitted on."""
 
-    def __init__(self, decisions: Any) -> None:
+    def __init__(self, decisions: Any, _seed: int) -> None:
         self.likes = np.asarray(decisions.sum(axis=0))
 
     def scores(self, _user: int, _own: Any) -> Any:
         return self.likes
 
 
-def evaluated(knowledge: str) -> EvaluationResult:
-    peers = [PopulationPeer(BPR, lambda decisions, _: Liked(decisions))]
-    choices = Choices(["probit-diag", "probit-traits"], both_ways=True, peers=peers)
-    return evaluate(trial_of(mutual_table(3), knowledge=knowledge), choices, SilentProgress(), clock=lambda: 0.0)
-
-
-@pytest.fixture(scope="module")
-def strict() -> EvaluationResult:
-    return evaluated("strict")
+@pytest.fixture(scope="module", params=["strict", "mature"])
+def found(request: pytest.FixtureRequest) -> Report:
+    choices = Choices(["probit-diag", "probit-traits"], both_ways=True, peers=[PopulationPeer(BPR, Liked)])
+    return measure(trial_of(mutual_table(3), knowledge=request.param), choices)
 
 
 @pytest.mark.slow
-def test_the_same_folds_give_the_same_answer(strict: EvaluationResult) -> None:
-    assert np.array_equal(strict.scores.ranking.auc, evaluated("strict").scores.ranking.auc, equal_nan=True)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("knowledge", ["strict", "mature"])
-def test_every_measure_is_over_the_users_of_all_folds(knowledge: str, strict: EvaluationResult) -> None:
-    found = strict if knowledge == "strict" else evaluated(knowledge)
-    ranking = found.scores.ranking
-    assert sorted(ranking.users.tolist()) == list(range(16))
+def test_every_measure_is_over_the_users_of_all_folds(found: Report) -> None:
+    assert np.unique(found.predictions.user).tolist() == list(range(16))
     for fold in found.folds:
-        alone = holdout_ranking(fold.trial, fold.contenders, ranking.times, fold.trial.tested, advance=lambda _: None)
-        there = np.isin(ranking.users, fold.trial.tested)
-        assert np.array_equal(ranking.auc[:, there], alone.auc, equal_nan=True)
-    assert (found.probabilities.users, found.probabilities.swipes) == (16, len(found.trial.table))
-    assert found.matches is not None
+        alone = areas(fold.trial, fold.contenders, found.times)
+        names = [each.name for each in fold.contenders]
+        joined = found.predictions.by_user(names, found.times, np.arange(16))[:, fold.trial.tested]
+        assert np.array_equal(joined, alone, equal_nan=True)
+    assert int(found.predictions.ahead.sum()) == len(found.trial.table)
     assert found.shuffled.users == 16
-    assert found.peers is not None
-    assert np.array_equal(found.peers.scores.ranking.users, ranking.users)
-    place = list(found.peers.scores.names).index(DEFAULT)
-    assert np.array_equal(
-        found.peers.scores.ranking.auc[:, :, place], ranking.auc[:, :, list(ranking.names).index(DEFAULT)], equal_nan=True
-    )
-    assert found.crossover is not None
-    assert found.crossover.tested == 16
+    assert found.scores.users() == 16
+    assert {row["peer"] for row in found.tables["peers-leads"]} == {BPR}
 
 
 @pytest.mark.slow
-def test_the_report_says_who_was_tested_and_whether_each_fold_has_traits(strict: EvaluationResult) -> None:
-    found = strict
-    words = scope_words(found.trial)
-    assert (
-        "In 2 folds everybody with swipes enough is tested once: 16 users (8 + 8), each fold with the population fitted" in words
-    )
-    assert "Fold 1: " in trait_words(found)
-    assert "Fold 2: " in trait_words(found)
-    assert TRAITS in found.scores.names  # with traits or what takes their place
+def test_the_report_says_who_was_tested_and_whether_each_fold_has_traits(found: Report) -> None:
+    said = "In 2 folds everybody with swipes enough is tested once: 16 users (8 + 8), each fold with the population fitted"
+    assert said in found.scope
+    assert "Fold 1: " in found.scope
+    assert "Fold 2: " in found.scope
+    assert "probit-traits + population" in found.scores.names  # with traits or what takes their place
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kaczmatch.learners.logs.grouping import group_by_user
+from kaczmatch.learners.logs.fold import group_by_user
 
 columns = st.one_of(
     st.lists(st.integers(-5, 5), min_size=1),

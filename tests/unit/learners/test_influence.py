@@ -60,10 +60,9 @@ def test_each_user_has_their_own() -> None:
         assert caught.value.field == "user"
 
 
-def test_open_blocks_have_no_influence_yet() -> None:
+def test_an_open_block_has_influence_as_if_it_had_ended() -> None:
     learner = kaczmatch.learner("block-nk")
     columns = {name: column for name, column in log().items() if name not in ("session", "at")}
-    assert not kaczmatch.influence(learner, columns, end_last_session=False).angles.any()
     assert kaczmatch.influence(learner, columns).angles.any()
 
 

@@ -13,8 +13,7 @@ from kaczmatch.learners.population import trait_fit
 from kaczmatch.learners.population.population_fit import clearly_lower, people_with_history
 from kaczmatch.learners.population.trait_fit import taste_directions
 from kaczmatch.runner.local import LocalRunner
-from kaczmatch.simulation.condition import HONEST, PAPER, Condition
-from kaczmatch.simulation.world import world
+from kaczmatch.simulation.world import HONEST, PAPER, Condition, world
 
 
 def simulated(seed: int, *, shared: float, users: int = 60, swipes: int = 40, candidates: int = 50, tags: int = 6) -> SwipeLog:

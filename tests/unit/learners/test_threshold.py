@@ -5,7 +5,7 @@ import pytest
 
 import kaczmatch
 from kaczmatch import InvalidInput, Prior, calibrated_hinge
-from kaczmatch.learners.rules.hinge import HingeLearner
+from kaczmatch.learners.rules.kaczmarz import HingeLearner
 from kaczmatch.simulation.metrics import auc
 
 D = 40

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from kaczmatch import CandidateTraits, InvalidInput, Prior, ShownCandidate, SwipeLog, TraitModel
 from kaczmatch.learners.belief.gaussian import ProbitTraits
 from kaczmatch.learners.belief.kernels import BEHAVIOUR
-from kaczmatch.learners.logs.progressive import progressive_predictions
-from kaczmatch.learners.logs.replay import replay
+from kaczmatch.learners.logs.replay import progressive_predictions, replay
 from kaczmatch.learners.population.trait_log import SiteLog, follow_traits
 from kaczmatch.learners.population.traits import FARTHEST, FARTHEST_SITE, LARGEST_FITTED, LARGEST_PRECISION, UNITS
 from worlds.gaussian import after_swipe

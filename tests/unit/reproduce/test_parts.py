@@ -15,8 +15,7 @@ from kaczmatch.report.results import ReportPart, Table
 from kaczmatch.reproduce.published import ALL_HIGH, CANNOT_TELL, NOT_REPRODUCED, REPRODUCED, Beside, Column
 from kaczmatch.reproduce.study import Plan, Reproduction, curve, learners_by_name, numbers
 from kaczmatch.reproduce.tables import simulated_part
-from kaczmatch.simulation.condition import HONEST, PAPER, Condition
-from kaczmatch.simulation.world import world
+from kaczmatch.simulation.world import HONEST, PAPER, Condition, world
 
 pytestmark = pytest.mark.slow  # a run of everything
 

@@ -6,33 +6,20 @@ from dataclasses import replace
 
 import pytest
 
-from kaczmatch.evaluation import tune as tuning
-from kaczmatch.evaluation.measures import holdout_ranking
-from kaczmatch.evaluation.protocol.progress import SilentProgress
-from kaczmatch.evaluation.protocol.trial import Protocol, Trial
-from kaczmatch.evaluation.tune import tune
 from kaczmatch.learners.population import population_fit
 from kaczmatch.reproduce.study import Plan, Reproduction, learners_by_name, numbers
 from kaczmatch.runner.contract import Runner
 from kaczmatch.runner.local import LocalRunner
-from kaczmatch.simulation.condition import HONEST
+from kaczmatch.simulation.world import HONEST
 from worlds.jobs import evaluated, picked
-from worlds.logs import small_table
 from worlds.scattered_runner import ScatteredRunner
 
 HERE, APART = LocalRunner(1), ScatteredRunner()
 
 
 def test_an_evaluation(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(holdout_ranking, "_USERS", 3)  # so that few people are several parts
     monkeypatch.setattr(population_fit, "traits_pay", lambda *_, **__: True)
     assert evaluated(HERE, "probit-traits") == evaluated(APART, "probit-traits")
-
-
-def test_tuning(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tuning, "GRID", {"alpha": (0.02, 20.0), "label_noise": (0.01, 0.2)})
-    trial = Trial(small_table(1, users=90, swipes=10), Protocol())
-    assert tune(trial, "probit-diag", SilentProgress(), HERE) == tune(trial, "probit-diag", SilentProgress(), APART)
 
 
 def test_a_study_of_the_paper() -> None:

@@ -12,7 +12,7 @@ import pytest
 from pydantic import SecretStr
 
 from kaczmatch.core.errors import InvalidInput
-from kaczmatch.evaluation.reporting.hand_over import USUAL
+from kaczmatch.evaluation.report import USUAL
 from kaczmatch.learners.registry import LEARNERS, learner
 from kaczmatch.settings.model import FILE, PREFIX, Settings
 from kaczmatch.settings.reading import read, shown, without_password

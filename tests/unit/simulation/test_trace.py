@@ -8,9 +8,8 @@ import pytest
 import kaczmatch
 from kaczmatch.core.vectors import cosine, unit_rows
 from kaczmatch.simulation import metrics
-from kaczmatch.simulation.condition import HONEST
 from kaczmatch.simulation.trace import priors_of, trace
-from kaczmatch.simulation.world import world
+from kaczmatch.simulation.world import HONEST, world
 
 SMALL = replace(HONEST, people=150, users=6, sessions=5, deck=8, tags=20)
 

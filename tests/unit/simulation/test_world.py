@@ -7,9 +7,7 @@ import pytest
 
 from kaczmatch import InvalidInput
 from kaczmatch.core.vectors import unit_rows
-from kaczmatch.simulation.condition import HONEST, HONEST_ADAPTIVE, PAPER, Condition
-from kaczmatch.simulation.population import POPULATIONS, population
-from kaczmatch.simulation.world import with_label_noise, world
+from kaczmatch.simulation.world import HONEST, HONEST_ADAPTIVE, PAPER, POPULATIONS, Condition, population, with_label_noise, world
 
 SMALL = replace(HONEST, people=150, users=20, sessions=6, deck=10)
 

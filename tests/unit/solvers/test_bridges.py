@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from kaczmatch.core.vectors import Matrix, Vector
-from kaczmatch.learners.rules.block_tikhonov_kaczmarz import BlockTikhonovKaczmarz
-from kaczmatch.learners.rules.tikhonov_kaczmarz import TikhonovKaczmarz
+from kaczmatch.learners.rules.kaczmarz import BlockTikhonovKaczmarz, TikhonovKaczmarz
 from kaczmatch.solvers.alias import alias_table
 from kaczmatch.solvers.contract import Solver
 from kaczmatch.solvers.registry import solver
+from worlds.readable_rules import stepped
 
 D = 7
 tags = arrays(np.float64, D, elements=st.sampled_from([0.0, 1.0])).filter(np.any)
@@ -63,7 +63,7 @@ def test_on_a_fixed_target_tk_is_damped_kaczmarz_for_as_long_as_it_runs() -> Non
     truth, alpha = rng.normal(size=D), 1.5
     rule, v = TikhonovKaczmarz(alpha=alpha), np.zeros(D)
     for i in alias_table(np.sum(A * A, axis=1)).draw(np.random.default_rng(2), 3000):
-        v = rule.step(v, A[i], float(A[i] @ (truth - v)))
+        v = stepped(rule, v, A[i], float(A[i] @ (truth - v)))
     found = solver("damped", alpha=alpha).solve(A, A @ truth, rng=np.random.default_rng(2), rows=3000, every=3000, tolerance=0.0)
     assert v == pytest.approx(found.x, abs=1e-12)
     assert v == pytest.approx(truth, abs=1e-6)  # and α, however large, only slowed it down
@@ -75,5 +75,5 @@ def test_the_hinge_moves_the_target_with_v() -> None:
     v = np.array([0.1, 0.0, 1.0])
     for _ in range(3):
         targets.append(a @ v + learner.hinge.residual(v, a, "like"))
-        v = learner.step(v, a, learner.hinge.residual(v, a, "like"))
+        v = learner.swipe(learner.start(v), a, "like").cells
     assert len(set(np.round(targets, 3))) == 3  # the same swipe again is another equation: there is no Ax = b behind a log

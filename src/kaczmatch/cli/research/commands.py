@@ -34,16 +34,6 @@ class ConditionName(StrEnum):
     HONEST = "honest"
 
 
-class AppealRaters(StrEnum):
-    OTHERS = "others"
-    FIT = "fit"
-
-
-class AppealMoment(StrEnum):
-    SPLIT = "split"
-    FIRST = "first"
-
-
 class KnownWhen(StrEnum):
     STRICT = "strict"
     MATURE = "mature"
@@ -95,17 +85,16 @@ def evaluate(
     at: Annotated[str | None, typer.Option(help="Learn on so many first swipes, such as 0,5,20; usually up to 200.")] = None,
     rest: Annotated[int, typer.Option(min=2, help="Rank at least so many swipes after them.")] = 5,
     at_least: Annotated[int, typer.Option(min=0, help="Test users with so many swipes in all.")] = 0,
-    appeal_from: Annotated[
-        AppealRaters, typer.Option(help="Appeal from all others, or from fitted users.")
-    ] = AppealRaters.OTHERS,
-    appeal_at: Annotated[
-        AppealMoment, typer.Option(help="Appeal as known at the split, or at the first swipe.")
-    ] = AppealMoment.SPLIT,
     protocol: Annotated[
         KnownWhen, typer.Option(help="Others' decisions: those before, all of them, or a fit before and tested people after.")
     ] = KnownWhen.STRICT,
-    learner: Annotated[list[str] | None, typer.Option(help=f"Repeatable; usually all: {choices.LEARNERS}.")] = None,
-    config: Annotated[Path | None, typer.Option(help="Settings, as kaczmatch tune writes them.", dir_okay=False)] = None,
+    learner: Annotated[
+        list[str] | None,
+        typer.Option(help=f"Repeatable, also with settings: 'probit-diag(alpha=2)'. Usually all: {choices.LEARNERS}."),
+    ] = None,
+    config: Annotated[
+        Path | None, typer.Option(help="A learner with its settings, as an evaluation writes them.", dir_okay=False)
+    ] = None,
     both_ways: Annotated[
         bool, typer.Option("--both-ways/--one-way", help="Users and candidates of one id are the same people: test matches.")
     ] = False,
@@ -122,34 +111,10 @@ def evaluate(
     """Find out which learner to use on your own swipe log, with the figures that show it."""
     from kaczmatch.cli.research.evaluate import LogRequest, run
 
-    tested = {"split": split, "folds": folds, "rest": rest, "at_least": at_least, "seed": seed}
-    tested |= {"appeal_from": appeal_from.value, "appeal_at": appeal_at.value, "knowledge": protocol.value}
+    tested = {"split": split, "folds": folds, "rest": rest, "at_least": at_least, "seed": seed, "knowledge": protocol.value}
     request = LogRequest(swipes, candidates, column or [], tested, at, ignore or [], like_from)
     wanted = (request, learner or [], config)
     run(*wanted, both_ways=both_ways, side=side, peers=peers, out=out, as_json=json, ray=ray, workers=workers)
-
-
-def tune(
-    swipes: Swipes,
-    candidates: Candidates,
-    column: Columns = None,
-    ignore: Ignored = None,
-    like_from: LikeFrom = None,
-    split: Split = "user",
-    learner: Annotated[str, typer.Option(help="Whose settings.", metavar=choices.TUNED)] = "probit",
-    seed: Seed = 0,
-    ray: Ray = None,
-    workers: Processes = 1,
-    out: Annotated[Path, typer.Option(help="Folder for kaczmatch.toml, tables, figure and report.", file_okay=False)] = Path(
-        "kaczmatch-tune"
-    ),
-) -> None:
-    """Find out whether a learner's default settings fit your own swipe log, and which fit better."""
-    from kaczmatch.cli.research.evaluate import LogRequest
-    from kaczmatch.cli.research.tune import run
-
-    request = LogRequest(swipes, candidates, column or [], {"split": split, "seed": seed}, None, ignore or [], like_from)
-    run(request, learner, out, ray=ray, workers=workers)
 
 
 def reproduce(
@@ -247,7 +212,7 @@ def market(
 ) -> None:
     """Compare deck policies in a simulated market in which both sides choose and learn."""
     from kaczmatch.cli.research.market import run
-    from kaczmatch.simulation.market.refit import Refits
+    from kaczmatch.simulation.market.engine import Refits
 
     census = {"side": side, "like_rate": like_rate, "label_noise": label_noise, "people": people}
     refits = None
@@ -266,7 +231,7 @@ def replay(
     out: Annotated[str, typer.Option(help="Folder for the states (user, swipes, state in Parquet files), or its address.")],
     learner: Annotated[str | None, typer.Option(help=f"Who learns; usually probit-diag: {choices.LEARNERS}.")] = None,
     config: Annotated[
-        Path | None, typer.Option(help="Learner and settings, as kaczmatch tune writes them.", dir_okay=False)
+        Path | None, typer.Option(help="Learner and settings, as kaczmatch evaluate writes them.", dir_okay=False)
     ] = None,
     prior: Annotated[Path | None, typer.Option(help="Where users start: a file of Prior.to_bytes().", dir_okay=False)] = None,
     column: Columns = None,
@@ -283,7 +248,6 @@ def replay(
 
 EXAMPLES: dict[Callable[..., None], str] = {
     evaluate: "kaczmatch evaluate --swipes swipes.csv --candidates candidates.csv --out report",
-    tune: "kaczmatch tune --swipes swipes.csv --candidates candidates.csv --learner probit",
     reproduce: "kaczmatch reproduce table-metrics --quick",
     simulate: "kaczmatch simulate --learner tk --learner probit --users 20 --log swipes.csv",
     replay: "kaczmatch replay --swipes log --candidates candidates.parquet --out states",

@@ -15,22 +15,17 @@ from kaczmatch.cli.terminal.progress import StageProgress
 from kaczmatch.cli.terminal.runners import runner_of
 from kaczmatch.cli.terminal.tables import show_parts
 from kaczmatch.core.errors import InvalidInput
-from kaczmatch.evaluation.evaluate import Choices, EvaluationResult, evaluate
-from kaczmatch.evaluation.peers.registry import all_peers
-from kaczmatch.evaluation.protocol.split import BY_USER
-from kaczmatch.evaluation.protocol.trial import TIMES, Protocol, Trial
-from kaczmatch.evaluation.reporting.advice import advice_words
-from kaczmatch.evaluation.reporting.hand_over import CONFIGURATION, hand_over
-from kaczmatch.evaluation.reporting.ranking import ranking_table
-from kaczmatch.evaluation.reporting.report import evaluation_page, evaluation_parts, match_words, scope_words, trait_words
-from kaczmatch.formats.columns import ColumnNames, column_mapping
-from kaczmatch.formats.configuration import read_configuration
-from kaczmatch.formats.swipe_table import read_swipes
+from kaczmatch.evaluation.evaluate import Choices, measure, read_trial
+from kaczmatch.evaluation.peers import all_peers
+from kaczmatch.evaluation.report import CONFIGURATION, Report
+from kaczmatch.evaluation.trial import TIMES, Protocol, Trial
+from kaczmatch.formats.columns import column_mapping
+from kaczmatch.formats.configuration import Configuration, read_configuration
 from kaczmatch.learners.population.appeal import AppealModel
 from kaczmatch.learners.registry import LEARNERS
 
 WRITING = "writing"
-_IN_THE_TERMINAL = ("auc", "probabilities", "peers", "peers-leads", "crossover", "matches-best", "fusions")
+_IN_THE_TERMINAL = ("own-swipes", "simple", "auc", "probabilities", "peers", "matches-best", "fusions")
 
 
 @final
@@ -46,13 +41,10 @@ class LogRequest:
     ignore: Sequence[str] = ()  # columns of the candidates
     like_from: float | None = None  # where decisions are ratings
 
-    def trial(self, appeal: AppealModel, *others: str | None) -> Trial:
-        """The log, with the columns that are wanted beside the usual ones."""
+    def trial(self, appeal: AppealModel, side: str | None) -> Trial:
         times = TIMES if self.times is None else _numbers("at", self.times)
         protocol = Protocol(**self.protocol, times=times, appeal=appeal)
-        wanted = [name for name in (protocol.split, *others) if name is not None and name != BY_USER]
-        names = ColumnNames.of(column_mapping(self.columns))
-        return Trial(read_swipes(self.swipes, self.candidates, names, wanted, self.ignore, self.like_from), protocol)
+        return read_trial(self.swipes, self.candidates, protocol, column_mapping(self.columns), self.ignore, self.like_from, side)
 
 
 def _numbers(field: str, text: str) -> tuple[int, ...]:
@@ -78,35 +70,31 @@ def run(
 ) -> None:
     with plain_errors():
         found = None if config is None else read_configuration(config)
-        choices = Choices(
-            learners=learners or ([found.slug] if found else tuple(LEARNERS)),
-            settings=None if found is None else {found.slug: found.settings},
-            both_ways=both_ways,
-            side=side,
-            peers=all_peers() if peers else (),
-            all_times=request.times is not None,
-        )
+        chosen = [*learners, *([_typed(found)] if found else [])] or tuple(LEARNERS)
+        choices = Choices(chosen, both_ways, side, all_peers() if peers else (), all_times=request.times is not None)
         progress = StageProgress()
         with interruptible(lambda: kept_words(progress, out)), progress:
             progress.stage("reading", 1)
             trial = request.trial(AppealModel() if found is None else found.appeal, side)
-            result = evaluate(trial, choices, progress, runner=runner_of(ray, workers, processes=True))
-            handed = hand_over(result)
-            beside = [*advice_words(result), *handed.words(Path())]  # the page, wherever it lies
-            report = None if out is None else _write(result, request.swipes.name, out, beside, progress)
-        if out is not None:
-            (out / CONFIGURATION).write_text(handed.found.text(f"kaczmatch evaluate on {request.swipes.name}"), encoding="utf-8")
+            report = measure(trial, choices, progress, runner_of(ray, workers, processes=True))
+            progress.stage(WRITING, 1)
+            page = None if out is None else report.write(out, request.swipes.name)
         if as_json:
-            sys.stdout.write(ranking_table(result.scores).json())
+            sys.stdout.write(report.ranking_table.json())
         else:
-            _say(result, [*advice_words(result), *handed.words(out)])
-        if report is not None:
-            told = f"tables, figures and report: {report}, settings: {report.parent / CONFIGURATION}"
+            _say(report, out)
+        if page is not None:
+            told = f"tables, figures and report: {page}, settings: {page.parent / CONFIGURATION}"
             Console(stderr=True).print(told, highlight=False, soft_wrap=True)
-        if result.shuffled.verdict == "leak":
+        if report.shuffled.verdict == "leak":
             raise InvalidInput(
                 "shuffled", "shuffled decisions did not come out at 0.5; do not trust these numbers, and report the log"
             )
+
+
+def _typed(found: Configuration) -> str:
+    settings = ", ".join(f"{name}={value!r}" for name, value in found.settings.items())
+    return f"{found.slug}({settings})" if settings else found.slug
 
 
 def kept_words(progress: StageProgress, out: Path | None) -> str:
@@ -116,21 +104,12 @@ def kept_words(progress: StageProgress, out: Path | None) -> str:
     return f"nothing is kept. It was at “{progress.at}”; files are written at the end. Fewer learners (--learner) take less time."
 
 
-def _write(result: EvaluationResult, name: str, out: Path, advice: Sequence[str], progress: StageProgress) -> Path:
-    parts = evaluation_parts(result)
-    progress.stage(WRITING, len(parts))
-    for part in parts:
-        part.write(out)
-        progress.advance()
-    return evaluation_page(result, name, advice).write(parts, out)
-
-
-def _say(result: EvaluationResult, advice: Sequence[str]) -> None:
+def _say(report: Report, out: Path | None) -> None:
     console = Console(highlight=False)
-    first, *others = advice
+    first, *others = [*report.advice, *report.hand_over(out)]
     console.print(first, style="bold")
-    for words in filter(None, [*others, scope_words(result.trial), trait_words(result), match_words(result)]):
+    for words in [*others, report.scope]:
         console.print(words, markup=False, soft_wrap=True)
     console.print()
-    parts = evaluation_parts(result)
-    show_parts([replace(part, tables=[table for table in part.tables if table.name in _IN_THE_TERMINAL]) for part in parts])
+    shown = [replace(part, tables=[table for table in part.tables if table.name in _IN_THE_TERMINAL]) for part in report.parts]
+    show_parts(shown)

@@ -18,10 +18,9 @@ from kaczmatch.report.page import ResultsPage
 from kaczmatch.runner.contract import Runner
 from kaczmatch.simulation.market.arms import MarketPolicy
 from kaczmatch.simulation.market.comparison import MarketComparison, compare_policies, market_answer, market_part, policies_named
-from kaczmatch.simulation.market.engine import Pace
+from kaczmatch.simulation.market.engine import Pace, Refits
 from kaczmatch.simulation.market.outcome import MarketOutcome
-from kaczmatch.simulation.market.populations import Census
-from kaczmatch.simulation.market.refit import Refits
+from kaczmatch.simulation.market.town import Census
 
 
 def run(

@@ -17,9 +17,8 @@ from kaczmatch.formats.swipe_writer import write_candidates, write_swipes
 from kaczmatch.learners.registry import learner as make_learner
 from kaczmatch.reproduce.study import Plan
 from kaczmatch.reproduce.tables import simulated_part
-from kaczmatch.simulation.condition import Condition
 from kaczmatch.simulation.trace import trace
-from kaczmatch.simulation.world import world
+from kaczmatch.simulation.world import Condition, world
 
 
 def run(

@@ -8,7 +8,6 @@ LEARNERS: Final = (
     "tk, k-nonorm, ogd, nk, block-tk, block-nk, block-adaptive, probit, probit-diag, probit-traits, all-ones, rocchio, pa-ii, "
     "pegasos, logistic"
 )
-TUNED: Final = "<probit|probit-diag>"
 POPULATIONS: Final = "<uniform|sparse|correlated|archetypes>"
 LABELS: Final = "<raw-dot|cosine|calibrated>"
 PRIORS: Final = "<informed|ones|own-tags>"

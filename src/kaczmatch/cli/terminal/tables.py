@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from rich.console import Console
 from rich.table import Table as RichTable
@@ -14,7 +14,7 @@ _LONGEST_WHOLE = 26
 
 
 def show_parts(parts: Sequence[ReportPart]) -> None:
-    """Words and tables in the terminal, as many columns as fit."""
+    """Words and tables in the terminal."""
     console = Console(highlight=False)
     for part in parts:
         console.print(part.title, style="bold")
@@ -23,32 +23,39 @@ def show_parts(parts: Sequence[ReportPart]) -> None:
         console.print()
         for table in part.tables:
             if table.in_report and table.rows:
-                console.print(_rich(table, console.width))
+                for rich in _fitting(table, console.width):
+                    console.print(rich)
             elif table.rows:
                 console.print(f"{table.title}: {len(table.rows)} rows, with --out or --json")
             console.print()
 
 
-def _rich(table: Table, width: int) -> RichTable:
-    """As many columns as fit of those that say something; long texts wrap, everything else stays whole."""
-    rich = RichTable(title=table.title, title_justify="left")
+def _fitting(table: Table, width: int) -> Iterator[RichTable]:
+    """The columns that say something: as many as fit beside the first, then the next ones beside it again. Long texts wrap."""
     said = {name: [_text(row[name]) for row in table.rows] for name in table.rows[0]}
-    cells = {name: column for name, column in said.items() if any(column)}
-    left = width - 1
-    shown: list[str] = []
-    for name, column in cells.items():
-        longest = max(map(len, column))
-        wraps = longest > _LONGEST_WHOLE
-        left -= min(max(*map(len, name.split("_")), longest), _LONGEST_WHOLE) + 3
-        if left < 0 and shown:
-            break
+    first, *others = (name for name, column in said.items() if any(column))
+    shown, left, title = [first], width - 1 - _width(first, said[first]), table.title
+    for name in others:
+        if left < _width(name, said[name]) and len(shown) > 1:
+            yield _rich(table, title, {each: said[each] for each in shown})
+            shown, left, title = [first], width - 1 - _width(first, said[first]), f"{table.title}, continued"
         shown.append(name)
+        left -= _width(name, said[name])
+    yield _rich(table, title, {each: said[each] for each in shown})
+
+
+def _width(name: str, column: Sequence[str]) -> int:
+    return min(max(*map(len, name.split("_")), *map(len, column)), _LONGEST_WHOLE) + 3
+
+
+def _rich(table: Table, title: str, cells: Mapping[str, Sequence[str]]) -> RichTable:
+    rich = RichTable(title=title, title_justify="left")
+    for name, column in cells.items():
         number = isinstance(table.rows[0][name], int | float)
+        wraps = max(map(len, column)) > _LONGEST_WHOLE
         rich.add_column(name.replace("_", "\n"), justify="right" if number else "left", no_wrap=not wraps)
-    for place in range(len(table.rows)):
-        rich.add_row(*(cells[name][place] for name in shown))
-    if len(shown) < len(cells):
-        rich.caption = f"{len(cells) - len(shown)} more columns with --out or --json"
+    for row in zip(*cells.values(), strict=True):
+        rich.add_row(*row)
     return rich
 
 

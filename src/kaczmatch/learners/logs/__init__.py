@@ -1,1 +1,1 @@
-"""Whole logs: replay, predictions before each swipe, influence, monitors."""
+"""Learning from swipes: the fold, live and over whole logs, and what is read off it."""

@@ -15,8 +15,7 @@ from kaczmatch.core.errors import InvalidInput
 from kaczmatch.core.swipes import AnyLog, SwipeLog
 from kaczmatch.core.vectors import Matrix, Vector, cosine, unit_rows
 from kaczmatch.learners.contract import Learner
-from kaczmatch.learners.logs.fold import NOTHING_LEFT_OUT, GroupedSwipes
-from kaczmatch.learners.logs.grouping import group_by_user
+from kaczmatch.learners.logs.fold import NOTHING_LEFT_OUT, GroupedSwipes, group_by_user
 from kaczmatch.learners.logs.replay import prior_for, with_expected_traits
 from kaczmatch.learners.prior import AnyPrior, Prior
 from kaczmatch.learners.state import State
@@ -42,14 +41,13 @@ def influence(
     user: Hashable | None = None,
     *,
     prior: AnyPrior | None = None,
-    end_last_session: bool = True,
 ) -> Influence:
     """The influence of every swipe of `user` (who may be left unnamed where the log has only one) on their direction today.
 
     Each swipe is left out in turn and the rest is folded again, which works for any learner. The open session is ended first:
     pending swipes of a block rule would otherwise have no influence.
     """
-    past = _UserHistory.of(learner, SwipeLog.of(log), user, prior, end_last_session=end_last_session)
+    past = _UserHistory.of(learner, SwipeLog.of(log), user, prior)
     d = past.prior.dimensions
     start, nowhere = past.start, learner.expand(learner.start(np.zeros(d)).cells, d)
     today = unit_rows(past.folded(start, _NOTHING)[:, :d])[0]
@@ -76,7 +74,7 @@ def leave_one_out_states(
     prior: AnyPrior | None = None,
 ) -> tuple[State, Iterator[tuple[int, State]]]:
     """The state of `user` after all swipes, and for each swipe its row in the log and the state without it; sessions ended."""
-    past = _UserHistory.of(learner, SwipeLog.of(log), user, prior, end_last_session=True)
+    past = _UserHistory.of(learner, SwipeLog.of(log), user, prior)
 
     def state(work: Vector) -> State:
         cells = learner.compact(work, past.prior.dimensions).copy()
@@ -98,24 +96,15 @@ class _UserHistory:
     prior: Prior
     rows: NDArray[np.int64]
     sequences: GroupedSwipes
-    end_last_session: bool
 
     @classmethod
-    def of(
-        cls,
-        learner: Learner,
-        log: SwipeLog,
-        user: Hashable | None,
-        prior: AnyPrior | None,
-        *,
-        end_last_session: bool,
-    ) -> _UserHistory:
+    def of(cls, learner: Learner, log: SwipeLog, user: Hashable | None, prior: AnyPrior | None) -> _UserHistory:
         users, order, begin = group_by_user(log.user)
         place = _place(users, user)
         rows = order[begin[place] : begin[place + 1]]
         origin = prior_for(log, prior)
         sequences = GroupedSwipes.of(with_expected_traits(log, origin), rows, np.array([0, len(rows)]), [None])
-        return cls(learner, origin, rows, sequences, end_last_session)
+        return cls(learner, origin, rows, sequences)
 
     @property
     def start(self) -> Vector:
@@ -126,10 +115,8 @@ class _UserHistory:
         work = np.empty((len(left_out), self.learner.working_size(self.prior.dimensions, len(self.rows))))
         work[:, : len(start)] = start
         everything = np.full(len(left_out), len(self.rows))
-        self.sequences.fold(self.learner, work, start, np.zeros_like(everything), everything, left_out=left_out)
-        if self.end_last_session:
-            for cells in work:
-                self.learner.kernels.end_session(cells, self.prior.dimensions, self.learner.parameters)
+        begin = np.zeros_like(everything)
+        self.sequences.fold(self.learner, work, start[None], begin, everything, left_out=left_out, end_last=True)
         return work
 
     def batches(self) -> list[NDArray[np.int64]]:

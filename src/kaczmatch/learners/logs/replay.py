@@ -1,4 +1,4 @@
-"""Many users at once: fold a whole swipe log into final states."""
+"""Many users at once: fold a whole swipe log into final states, or into what was predicted of each swipe on the way."""
 
 from __future__ import annotations
 
@@ -12,9 +12,8 @@ import numpy as np
 from kaczmatch.core.errors import InvalidInput
 from kaczmatch.core.swipes import AnyLog, SwipeLog
 from kaczmatch.core.vectors import Matrix, Vector, unit_rows
-from kaczmatch.learners.contract import Learner
-from kaczmatch.learners.logs.fold import NO_SESSION, FoldProgress, GroupedSwipes
-from kaczmatch.learners.logs.grouping import group_by_user
+from kaczmatch.learners.contract import Learner, ProbabilisticLearner
+from kaczmatch.learners.logs.fold import NO_SESSION, FoldProgress, GroupedSwipes, group_by_user
 from kaczmatch.learners.prior import AnyPrior, Prior
 from kaczmatch.learners.state import State
 from kaczmatch.runner.contract import Runner
@@ -101,11 +100,8 @@ def replay(
     origin = prior_for(swipes, states.prior if states is not None and prior is None else prior)
     if states is not None and states.prior.fingerprint != origin.fingerprint:
         raise InvalidInput("states", "started from another prior")
-    swipes = with_expected_traits(swipes, origin)
     progress = {} if states is None else states.progress()
-    start = learner.expand(learner.start(origin).cells, origin.dimensions)
-    for first in range(0, len(swipes), _ROWS_AT_ONCE):
-        _fold_rows(learner, swipes, slice(first, first + _ROWS_AT_ONCE), start, progress, runner)
+    _fold_log(learner, swipes, origin, progress, runner)
     result = States(learner, origin, swipes.dimensions, progress)
     if end_last_session:
         for user, (_, session, at) in progress.items():
@@ -113,13 +109,48 @@ def replay(
     return result
 
 
+def progressive_predictions(
+    learner: ProbabilisticLearner,
+    log: AnyLog,
+    *,
+    prior: AnyPrior | None = None,
+    runner: Runner = LocalRunner(),  # noqa: B008
+) -> Vector:
+    """The probability of a like that each row of `log` had just before the learner learned from it (prequential).
+
+    Everybody starts from `prior`, as in `replay`.
+    """
+    if not isinstance(learner, ProbabilisticLearner):
+        raise InvalidInput("learner", f"must say probabilities, such as kaczmatch.learner('probit'), got {learner!r}")
+    swipes = SwipeLog.of(log)
+    predicted = np.empty(len(swipes))
+    _fold_log(learner, swipes, prior_for(swipes, prior), {}, runner, predicted)
+    return predicted
+
+
+def _fold_log(
+    learner: Learner,
+    log: SwipeLog,
+    origin: Prior,
+    progress: dict[Hashable, FoldProgress],
+    runner: Runner,
+    predicted: Vector | None = None,
+) -> None:
+    """Fold a log into `progress`; `predicted` receives the probability of each row."""
+    log = with_expected_traits(log, origin)
+    start = learner.expand(learner.start(origin).cells, origin.dimensions)[None]
+    for first in range(0, len(log), _ROWS_AT_ONCE):
+        _fold_rows(learner, log, slice(first, first + _ROWS_AT_ONCE), start, progress, runner, predicted)
+
+
 def _fold_rows(
     learner: Learner,
     log: SwipeLog,
     part: slice,
-    start: Vector,
+    start: Matrix,
     progress: dict[Hashable, FoldProgress],
     runner: Runner,
+    predicted: Vector | None,
 ) -> None:
     """Fold a part of the log into `progress`, batches of users in parallel."""
     users, order, begin = group_by_user(log.user[part])
@@ -133,14 +164,17 @@ def _fold_rows(
     def folded(first: int) -> list[Vector]:
         known = before[first : first + batch]
         work = np.empty((len(known), size))
-        work[:, : len(start)] = start
+        work[:, : start.shape[1]] = start
         for place, progressed in enumerate(known):
             if progressed is not None:
                 cells = learner.expand(progressed[0], log.dimensions)
                 work[place, : len(cells)] = cells
         limits = begin[first : first + len(known) + 1]
         limits, rows = limits - limits[0], order[limits[0] : limits[-1]]
-        GroupedSwipes.of(log, rows, limits, known).fold(learner, work, start, limits[:-1], limits[1:])
+        said = None if predicted is None else np.empty(len(rows))
+        GroupedSwipes.of(log, rows, limits, known).fold(learner, work, start, limits[:-1], limits[1:], before=said)
+        if predicted is not None:
+            predicted[rows] = said
         # Copies: a view of one user's cells would keep the whole batch in memory for as long as that user lives.
         return [learner.compact(cells, log.dimensions).copy() for cells in work]
 

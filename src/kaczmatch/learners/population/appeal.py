@@ -28,7 +28,7 @@ from kaczmatch.core.moments import microsecond, microseconds
 from kaczmatch.core.swipes import AnyLog, SwipeLog
 from kaczmatch.core.vectors import Column, Integers, Matrix, Vector, as_column
 from kaczmatch.learners.kernels import decay_factor
-from kaczmatch.learners.logs.grouping import user_numbers
+from kaczmatch.learners.logs.fold import user_numbers
 
 _DAY: Final = 86_400.0  # seconds
 

@@ -25,8 +25,8 @@ from kaczmatch.core.swipes import AnyLog, SwipeLog, appeal_rows
 from kaczmatch.core.vectors import Integers, Matrix, Vector
 from kaczmatch.learners.belief.gaussian import GaussianLearner, Probit, ProbitDiagonal, ProbitTraits
 from kaczmatch.learners.contract import Learner
-from kaczmatch.learners.logs.grouping import user_numbers
-from kaczmatch.learners.logs.progressive import progressive_predictions
+from kaczmatch.learners.logs.fold import user_numbers
+from kaczmatch.learners.logs.replay import progressive_predictions
 from kaczmatch.learners.population.appeal import AppealModel
 from kaczmatch.learners.population.prior_fit import fit_prior
 from kaczmatch.learners.population.trait_fit import FIT_STEPS, fit_traits

@@ -11,10 +11,10 @@ import numpy as np
 from kaczmatch.core.errors import InvalidInput, check_number
 from kaczmatch.core.swipes import AnyLog, SwipeLog
 from kaczmatch.core.vectors import unit, unit_rows
-from kaczmatch.learners.logs.grouping import user_numbers
+from kaczmatch.learners.logs.fold import user_numbers
 from kaczmatch.learners.logs.replay import prior_for
 from kaczmatch.learners.prior import AnyPrior
-from kaczmatch.learners.rules.hinge import Hinge
+from kaczmatch.learners.rules.kaczmarz import Hinge
 
 
 def calibrated_hinge(

@@ -38,7 +38,7 @@ from kaczmatch.core.swipes import SwipeLog
 from kaczmatch.core.vectors import Integers, Matrix, Vector, unit_rows
 from kaczmatch.learners.belief.gaussian import Probit, ProbitTraits
 from kaczmatch.learners.belief.kernels import answer_likelihood
-from kaczmatch.learners.logs.progressive import progressive_predictions
+from kaczmatch.learners.logs.replay import progressive_predictions
 from kaczmatch.learners.population.prior_fit import fit_prior
 from kaczmatch.learners.population.trait_log import SiteLog
 from kaczmatch.learners.population.traits import LARGEST_FITTED, LEAST_RANDOM_SHARE, TraitModel, guard_site

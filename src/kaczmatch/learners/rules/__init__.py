@@ -1,1 +1,1 @@
-"""Rules without uncertainty: the paper's six, its future work, and baselines. One update rule per file."""
+"""Rules without uncertainty: the paper's six with its future work, and baselines."""

@@ -4,17 +4,35 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from dataclasses import dataclass
-from typing import ClassVar, final
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields
+from typing import Any, ClassVar, final
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from kaczmatch.core.errors import check_integer, check_number
 from kaczmatch.core.tags import Features
 from kaczmatch.core.vectors import Vector, matvec, unit_rows
 from kaczmatch.learners.contract import FixedSizeLearner, Learner
 from kaczmatch.learners.prior import Prior
 from kaczmatch.learners.state import Scores, State, feature_rows, in_shape_of
+
+# Checks the setting of a name. Returns what kernels get of it.
+Check = Callable[[str, Any], tuple[float, ...]]
+
+
+def setting(default: object, check: Check, **more: object) -> Any:
+    """A field that is a hyper-parameter. Kernels get all of them in the order in which they are declared."""
+    return field(default=default, metadata={"check": check, **more})
+
+
+def number(low: float, high: float = math.inf, *, open_low: bool = False) -> Check:
+    return lambda name, value: (check_number(name, value, low=low, high=high, open_low=open_low),)
+
+
+def whole(low: int, high: int) -> Check:
+    return lambda name, value: (float(check_integer(name, value, low=low, high=high)),)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,6 +45,11 @@ class VectorLearner(Learner):
     @abstractmethod
     def scalars(self) -> int:
         """The number of scalars after the vectors."""
+
+    @final
+    def kernel_parameters(self) -> tuple[float, ...]:
+        checked = [(each.name, each.metadata["check"]) for each in fields(self) if "check" in each.metadata]
+        return tuple(value for name, check in checked for value in check(name, getattr(self, name)))
 
     @final
     def width(self, dimensions: int) -> int:

@@ -15,7 +15,7 @@ from kaczmatch.core.errors import InvalidInput
 from kaczmatch.core.moments import microsecond
 from kaczmatch.learners.belief.gaussian import ProbitTraits
 from kaczmatch.learners.contract import Learner, ProbabilisticLearner
-from kaczmatch.learners.logs.event_fold import EventFold
+from kaczmatch.learners.logs.fold import EventFold
 from kaczmatch.learners.population.population_fit import without_traits
 from kaczmatch.learners.population.traits import TraitModel
 from kaczmatch.learners.prior import Prior

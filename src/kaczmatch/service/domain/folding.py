@@ -11,7 +11,7 @@ import numpy as np
 from kaczmatch.core.swipes import ShownCandidate, appeal_row
 from kaczmatch.core.vectors import Vector
 from kaczmatch.learners.contract import Learner
-from kaczmatch.learners.logs.event_fold import EventFold, TrackedState
+from kaczmatch.learners.logs.fold import EventFold, TrackedState
 from kaczmatch.learners.population.traits import TraitModel
 from kaczmatch.learners.prior import Prior
 from kaczmatch.service.domain.feature_snapshots import seen_features

@@ -13,7 +13,7 @@ import numpy as np
 
 from kaczmatch.core.moments import microsecond
 from kaczmatch.core.vectors import Matrix, Vector
-from kaczmatch.learners.logs.event_fold import TrackedState
+from kaczmatch.learners.logs.fold import TrackedState
 from kaczmatch.learners.population.traits import CandidateTraits, Sites, TraitModel
 from kaczmatch.service.domain.feature_snapshots import seen_features, with_features
 from kaczmatch.service.domain.folding import UNSEEN, ModelFold, label_of

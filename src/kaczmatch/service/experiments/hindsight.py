@@ -19,7 +19,7 @@ from kaczmatch.core.swipes import appeal_row
 from kaczmatch.core.vectors import Vector
 from kaczmatch.learners.belief.gaussian import ProbitTraits
 from kaczmatch.learners.contract import Learner
-from kaczmatch.learners.logs.event_fold import EventFold
+from kaczmatch.learners.logs.fold import EventFold
 from kaczmatch.learners.population.traits import TraitModel
 from kaczmatch.recommend.decks.eligible import Answers
 from kaczmatch.recommend.decks.exposure import Exposure

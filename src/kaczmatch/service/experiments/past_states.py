@@ -12,7 +12,7 @@ import numpy as np
 
 from kaczmatch.core.moments import microsecond
 from kaczmatch.core.vectors import Vector
-from kaczmatch.learners.logs.event_fold import TrackedState
+from kaczmatch.learners.logs.fold import TrackedState
 from kaczmatch.learners.population.traits import CandidateTraits, Sites
 from kaczmatch.learners.state import State
 from kaczmatch.recommend.decks.indexed_states import IndexedStates

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final, final
 
-from kaczmatch.learners.logs.event_fold import TrackedState
+from kaczmatch.learners.logs.fold import TrackedState
 from kaczmatch.learners.state import State
 from kaczmatch.recommend.decks.eligible import Answers
 from kaczmatch.recommend.index.filter_kernel import filter_query, rows_pass

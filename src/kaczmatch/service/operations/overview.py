@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 import numpy as np
 
 from kaczmatch.learners.belief.gaussian import ProbitTraits
-from kaczmatch.learners.logs.monitors import gram_condition
+from kaczmatch.learners.rules.kaczmarz import gram_condition
 from kaczmatch.recommend.decks.exposure import gini, top_share
 from kaczmatch.schemas.operators import (
     MinuteCounts,

@@ -9,7 +9,7 @@ from typing import final
 
 import numpy as np
 
-from kaczmatch.learners.logs.event_fold import TrackedState
+from kaczmatch.learners.logs.fold import TrackedState
 from kaczmatch.learners.state import EncodedState
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.display_names import name_suffixes

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final, final
+from typing import ClassVar, Final, final
+
+import numpy as np
 
 from kaczmatch.learners.registry import learner
 from kaczmatch.recommend.assignments.registry import ASSIGNMENTS, assignment
 from kaczmatch.recommend.decks.policy import Always, DeckPlan, PaperPolicy, Policy
-from kaczmatch.recommend.samplers.contract import Sampler
+from kaczmatch.recommend.samplers.contract import Draw, Pool, Sampler, TwoStageSampler, descending
+from kaczmatch.recommend.samplers.ranked_draw import draw_ranked
 from kaczmatch.recommend.samplers.registry import SAMPLERS, sampler
 from kaczmatch.service.domain.config import ServiceConfig
 from kaczmatch.simulation.market.engine import MarketLog, MarketSettings, Pace, play, play_and_rank
 from kaczmatch.simulation.market.outcome import MarketOutcome, outcome
-from kaczmatch.simulation.market.popularity import Popularity
 from kaczmatch.simulation.market.town import Town
 
 DEFAULT: Final = "default"
@@ -61,6 +63,21 @@ def market_policies() -> list[MarketPolicy]:
     ]
     with_floor = _always(sampler("greedy"), admirers=QUOTA, capped=True, floor=FLOOR)  # all that the default has, but its draws
     return [*compared, MarketPolicy("greedy + quota + cap + floor", with_floor, ours)]
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Popularity(TwoStageSampler):
+    """The highest appeal, as the service counts it. A yardstick, not a sampler of the library."""
+
+    slug: ClassVar[str] = "popularity"
+    why: ClassVar[str] = "liked by many"
+
+    def first_stage_size(self, size: int) -> int:  # noqa: ARG002
+        return 2**31 - 1  # everybody
+
+    def draw(self, pool: Pool, size: int, rng: np.random.Generator) -> Draw:
+        return draw_ranked(descending(np.where(pool.capped, -np.inf, pool.others[:, 0]), rng), size)
 
 
 _SAFEGUARDS: Final = (("", False, False), (" + quota", True, False), (" + cap", False, True), (" + quota + cap", True, True))

@@ -16,10 +16,9 @@ from kaczmatch.report.results import Figure, ReportPart, Table
 from kaczmatch.runner.contract import Runner
 from kaczmatch.runner.local import LocalRunner
 from kaczmatch.simulation.market.arms import DEFAULT, GREEDY, PAPER, MarketPolicy, market_policies
-from kaczmatch.simulation.market.engine import Pace
+from kaczmatch.simulation.market.engine import Pace, Refits
 from kaczmatch.simulation.market.outcome import SOON, MarketOutcome
-from kaczmatch.simulation.market.populations import ABOUT, Census, town
-from kaczmatch.simulation.market.refit import Refits
+from kaczmatch.simulation.market.town import ABOUT, Census, town
 
 ASKED_OF = "archetypes"  # where the default has to show this:
 TIMES_PAPER, OF_GREEDY, MOST_GINI = 3.0, 0.95, 0.50

@@ -15,7 +15,7 @@ from kaczmatch.simulation.market.arms import market_policies
 from kaczmatch.simulation.market.comparison import MarketComparison, compare_policies, market_part, policies_named
 from kaczmatch.simulation.market.engine import Pace
 from kaczmatch.simulation.market.outcome import MarketOutcome
-from kaczmatch.simulation.market.populations import ABOUT, Census, town
+from kaczmatch.simulation.market.town import ABOUT, Census, town
 
 
 def made_up(matches: float, gini: float = 0.3) -> MarketOutcome:

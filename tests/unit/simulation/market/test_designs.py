@@ -7,12 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from interference import Regions, compare_designs
 from kaczmatch.recommend.decks.policy import MutualPolicy
 from kaczmatch.service.domain.experiment import Arm, Assigned
-from kaczmatch.simulation.market.designs import Regions, compare_designs
 from kaczmatch.simulation.market.engine import MarketLog, MarketSettings, Pace, play
-from kaczmatch.simulation.market.populations import Census, town
-from kaczmatch.simulation.market.town import compatible
+from kaczmatch.simulation.market.town import Census, compatible, town
 
 pytestmark = pytest.mark.slow  # a market per design
 

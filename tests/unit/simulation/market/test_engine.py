@@ -20,8 +20,7 @@ from kaczmatch.settings.model import Settings
 from kaczmatch.simulation.market.arms import DEFAULT, market_policies
 from kaczmatch.simulation.market.engine import MarketLog, MarketSettings, Pace, play, play_and_rank, service_learner
 from kaczmatch.simulation.market.outcome import effective, first_match, outcome
-from kaczmatch.simulation.market.populations import Census, town
-from kaczmatch.simulation.market.town import Town, compatible
+from kaczmatch.simulation.market.town import Census, Town, compatible, town
 
 SMALL = Census(side=20, tags=8)
 SHORT = Pace(rounds=3, deck=4)

@@ -13,10 +13,9 @@ from kaczmatch.learners.belief.gaussian import ProbitTraits
 from kaczmatch.recommend.decks.policy import Always, DeckPlan
 from kaczmatch.recommend.samplers.registry import sampler
 from kaczmatch.simulation.market import engine
-from kaczmatch.simulation.market.engine import MarketSettings, Pace, play
+from kaczmatch.simulation.market.engine import HeardAppeal, MarketDecision, MarketSettings, Pace, Refits, Refitted, play, refit
 from kaczmatch.simulation.market.outcome import outcome
-from kaczmatch.simulation.market.populations import Census, town
-from kaczmatch.simulation.market.refit import HeardAppeal, MarketDecision, Refits, Refitted, refit
+from kaczmatch.simulation.market.town import Census, town
 
 NOW = datetime(2026, 1, 5, tzinfo=UTC)
 UNIFORM = Always(deck_plan=DeckPlan(sampler=sampler("uniform"), reason="compared"))

@@ -1,1 +1,0 @@
-"""Learners of other libraries under the same protocol, and how they compare with ours."""
