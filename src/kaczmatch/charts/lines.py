@@ -93,8 +93,7 @@ def line_chart(
         layers.insert(0, bands)
     if zero:
         layers.insert(0, alt.Chart({"values": [{"at": 0}]}).mark_rule(color=_SOFT, strokeDash=[4, 3]).encode(y="at:Q"))
-    room = {"left": 5, "right": 30, "top": 5, "bottom": 5}  # letters of a page are wider than those that are measured
-    return alt.layer(*layers).properties(title=title, width=width, height=height, padding=room)
+    return alt.layer(*layers).properties(title=title, width=width, height=height)
 
 
 def reliability_chart(rows: Sequence[Mapping[str, Any]], *, names: Sequence[str], title: str) -> alt.LayerChart | alt.FacetChart:

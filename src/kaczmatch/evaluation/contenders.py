@@ -183,7 +183,7 @@ def fit_sources(
     advance: Callable[[], None] = lambda: None,
 ) -> list[Source]:
     """Each learner alone; with the population's prior, and threshold, where it can start from one; with appeal where it weighs it;
-    with everything, but for the user's own swipes. Then pooled models, and what learns nothing.
+    and each of these as it starts, whatever the user swipes. Then pooled models, and what learns nothing.
 
     There are traits where they pay, unless `traits` says so or otherwise.
     """
@@ -217,7 +217,8 @@ def _sources_of(
     if isinstance(one, Probit | ProbitDiagonal):
         weighing = replace(one, appeal=True)
         found.append(Contender(f"{name} + population + appeal", weighing, fit_prior(weighing, fit, neutral=neutral)))
-    return found if name == ALL_ONES else [*found, replace(found[-1], name=found[-1].name + UNLEARNED, learns=False)]
+    twins = [replace(each, name=each.name + UNLEARNED, learns=False) for each in found if name != ALL_ONES]
+    return [*found, *twins]
 
 
 def _with_traits(trial: Trial, name: str, one: ProbitTraits, traits: bool | None) -> list[Contender]:
