@@ -68,7 +68,7 @@ class Figure:
         return vl_convert.vegalite_to_png(self._drawing(), ppi=110)
 
     def _drawing(self) -> dict[str, Any]:
-        """Labels stand at their ticks: the outermost are not pushed into their neighbours. A legend has room, since the letters of
+        """Labels stand at their ticks: the outermost are not pushed into their neighbours. A legend has room, since letters of
         a page are wider than those that are measured here."""
         drawing: dict[str, Any] = self.chart.to_dict()
         room = {"left": 5, "right": 30, "top": 5, "bottom": 5}
