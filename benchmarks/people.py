@@ -63,7 +63,7 @@ def predicted(trial: Trial) -> Predictions:
     """One part: ours, pooled models and baselines, and the peers that learn from others."""
     ours = fit_sources(trial, ["probit-diag", "probit-traits"], LocalRunner(1))
     sources: list[Source] = [*ours, *all_peers(["implicit"])]
-    return predict(trial, sources, TIMES, trial.tested, LocalRunner(1), ahead=False)
+    return predict(trial, sources, TIMES, trial.tested, LocalRunner(1))
 
 
 if __name__ == "__main__":

@@ -100,7 +100,7 @@ def test_speed_dating_and_its_matches(speed_dating: Report) -> None:
 
 def test_own_swipes_buy_something_and_the_default_is_ahead_of_simple_things(movielens: Report) -> None:
     last = len(movielens.times) - 1
-    assert movielens.own_swipes.difference(last, FULL, FULL + UNLEARNED).above_zero
+    assert movielens.own_swipes.difference(last, FULL, FULL + UNLEARNED).mean > 0.0
     for other in (APPEAL, *POOLED):
         assert movielens.scores.difference(last, FULL, other).mean > -0.01, other
 
@@ -125,7 +125,7 @@ def test_the_default_is_not_worse_than_what_people_use_today(name: str) -> None:
     table, protocol = log_for_peers(name)
     trial, peers = Trial(table, protocol), all_peers(["vowpalwabbit", "implicit"])
     ours = [each for each in fitted(trial, "probit-diag") if each.name == DEFAULT]
-    found = predict(trial, [*ours, *peers], protocol.times, trial.tested, LocalRunner(1), ahead=False)
+    found = predict(trial, [*ours, *peers], protocol.times, trial.tested, LocalRunner(1))
     scores = ranking_scores(found, list(found.said), protocol.times, [0])
     for peer in peers:
         behind = [scores.together(place, peer.name, DEFAULT) for place in range(len(protocol.times))]

@@ -117,7 +117,7 @@ def test_the_generated_pages_say_what_the_code_says(tmp_path: Path) -> None:
     gather(tmp_path)
     python = (tmp_path / "reference" / "python.md").read_text(encoding="utf-8")
     assert "## kaczmatch.replay" in python
-    assert "advance: Advance = …" in python
+    assert "progress: Progress = …" in python
     assert re.findall(r"at 0x\w+|workers=\d+", python) == []  # they would differ from process to process, or by the machine
     assert "create_deck(user: str, *, size: int or None = None) -> Deck" in python
     assert "## kaczmatch.sklearn.SwipeClassifier" in python

@@ -29,7 +29,7 @@ def ray_cluster(nodes: int) -> Iterator[Any]:
     from ray.cluster_utils import Cluster
 
     folder = tempfile.mkdtemp(prefix="ray-", dir="/tmp")
-    Path("/tmp/ray").mkdir(exist_ok=True)  # noqa: S108, where Ray notes the address, wherever its files are
+    Path(tempfile.gettempdir(), "ray").mkdir(exist_ok=True)  # where Ray notes the address, wherever its files are
     cluster = Cluster(initialize_head=True, head_node_args=_NODE | {"num_cpus": 0, "temp_dir": folder})
     try:
         for _ in range(nodes):

@@ -67,7 +67,7 @@ def predict(
     ahead: bool = True,
     advance: Callable[[], None] = lambda: None,
 ) -> Predictions:
-    """Each source fills its column, as a part of its own."""
+    """Each source fills its column, as a part of its own. Not `ahead`: without the swipes that peers learn from."""
     asked, following = trial.held_out(users, times), trial.following(users if ahead else users[:0])
     said = {}
     fill = partial(_column, trial, asked, following, sources)
