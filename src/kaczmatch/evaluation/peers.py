@@ -34,7 +34,7 @@ _RIDGE = 100.0  # of EASE
 _SUREST = 1e-12
 
 
-class Model(Protocol):
+class UserModel(Protocol):
     """One user's model."""
 
     def learn(self, candidate: Vector, like: bool) -> None: ...
@@ -50,7 +50,7 @@ class IndividualPeer:
     """Learns from each user's own swipes."""
 
     name: str
-    make: Callable[[int], Model]  # with a seed
+    make: Callable[[int], UserModel]  # with a seed
     appeal: bool = False
     likely: bool = True  # its scores are log-odds
 

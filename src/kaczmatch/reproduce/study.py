@@ -77,7 +77,9 @@ class Reproduction:
         sized = self.plan.sized(condition)
         return self.metrics_of(sized, learners_by_name(), paper_numbers if condition == PAPER else numbers)
 
-    def metrics_of(self, sized: Condition, named: Mapping[str, Learner], measure: Callable[[Learner, World], Measured]) -> Study:
+    def metrics_of(
+        self, sized: Condition, named: Mapping[str, Learner], measure: Callable[[Learner, World], RunNumbers]
+    ) -> Study:
         found = self.study(sized, named, measure)
         found[RANDOM] = self.study(sized, {RANDOM: next(iter(named.values()))}, random_numbers)[RANDOM]
         return Study(sized, found)
@@ -101,7 +103,7 @@ class LearningCurve(NamedTuple):
 
 
 @final
-class Measured(NamedTuple):
+class RunNumbers(NamedTuple):
     """One seed of one learner, in numbers and as a curve; a random vector has none."""
 
     numbers: Numbers
@@ -114,7 +116,7 @@ class Study:
     """What was measured of each learner, one per seed."""
 
     condition: Condition
-    found: Mapping[str, Sequence[Measured]]
+    found: Mapping[str, Sequence[RunNumbers]]
 
     def of(self, name: str, metric: str) -> Matrix:
         """One row per seed, one column per user; nothing where a learner has no such number."""
@@ -153,7 +155,7 @@ def final_alignment(one: Learner, here: World) -> Vector:
     return np.asarray(trace(one, here, followed=False).alignment[:, -1])
 
 
-def numbers(one: Learner, here: World, *, paper_reading: bool = False) -> Measured:
+def numbers(one: Learner, here: World, *, paper_reading: bool = False) -> RunNumbers:
     """Every metric at every checkpoint."""
     times = _times(here.condition)
     found = trace(one, here, sorted({*times, here.condition.cards}))
@@ -170,22 +172,22 @@ def numbers(one: Learner, here: World, *, paper_reading: bool = False) -> Measur
     by_metric["norm"] = np.asarray(np.linalg.norm(found.weights(times[-1]), axis=1))
     first = (here.tags[shown[: here.condition.cards]] for shown in found.shown)
     by_metric["kappa"] = np.array([gram_condition(rows, alpha=1.0) for rows in first])  # of everybody's first session
-    return Measured(by_metric, _curve_of(found))
+    return RunNumbers(by_metric, _curve_of(found))
 
 
-def paper_numbers(one: Learner, here: World) -> Measured:
+def paper_numbers(one: Learner, here: World) -> RunNumbers:
     """A block rule's Align@20 is read after its first session, as the paper must have done."""
     return numbers(one, here, paper_reading=True)
 
 
-def random_numbers(_: Learner, here: World) -> Measured:
+def random_numbers(_: Learner, here: World) -> RunNumbers:
     """Of a vector that learns nothing."""
     weights = np.random.default_rng([here.seed, 6]).normal(size=here.priors.shape)
     times = _times(here.condition)
     by_metric = {"delta_s": np.ones(len(weights)), "norm": np.asarray(np.linalg.norm(weights, axis=1))}
     for t in times:
         by_metric |= _readings(weights, here, t, t)
-    return Measured(by_metric | {"final_alignment": by_metric[f"align_at_{times[-1]}"]}, None)
+    return RunNumbers(by_metric | {"final_alignment": by_metric[f"align_at_{times[-1]}"]}, None)
 
 
 def _times(condition: Condition) -> list[int]:
