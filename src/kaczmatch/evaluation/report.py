@@ -206,7 +206,7 @@ class Report:
         """At each number of swipes, in their order."""
         gaps = [self._lead(place, other) for place in range(len(self.times))]
         clear = [str(t) for t, gap in zip(self.times, gaps, strict=True) if gap.above_zero or gap.below_zero]
-        return f"{', '.join(f'{gap.mean:+.3f}' for gap in gaps)} (beyond error after {', '.join(clear) or 'none of them'})"
+        return f"{', '.join(f'{gap.mean:+.3f}' for gap in gaps)} (ahead beyond error after {', '.join(clear) or 'none of them'})"
 
     def _each(self, gap: Callable[[int], Interval], since: int = 0) -> str:
         said = [f"{_signed(gap(place))} after {t}" for place, t in enumerate(self.times) if t >= since]
@@ -471,7 +471,8 @@ class Report:
 
 
 def _lines(scores: Scores) -> list[tuple[str, Scores]]:
-    return [(TESTERS, scores), (HEAVIEST, scores.heaviest())]
+    """The heaviest apart only where they are not all testers: the same line twice would hide the first."""
+    return [(TESTERS, scores)] if scores.tested.all() else [(TESTERS, scores), (HEAVIEST, scores.heaviest())]
 
 
 def _gaps(
